@@ -1,0 +1,10 @@
+/** Tests run on the compiled output, so what is tested is what runs. */
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/dist/test'],
+  testMatch: ['**/*.test.js'],
+  transform: {},
+  testTimeout: 30_000,
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
+};

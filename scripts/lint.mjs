@@ -1,0 +1,17 @@
+// npm run lint: format, types-aware rules, import directions, dead code.
+import { join } from 'node:path';
+import { checkNode, ensureInstalled, root, step } from './steps.mjs';
+
+checkNode();
+await ensureInstalled();
+const bin = (name) => join(root, 'node_modules', '.bin', name);
+await step('checking the format', bin('prettier'), ['--check', '--log-level', 'warn', '.']);
+await step('linting with types', bin('eslint'), ['--max-warnings', '0', '.']);
+await step('checking import directions', bin('depcruise'), [
+  '--config',
+  '.dependency-cruiser.cjs',
+  'gateway',
+  'search-core',
+  'contracts-abi',
+]);
+await step('looking for dead code', bin('knip'), ['--no-progress']);

@@ -1,0 +1,117 @@
+/**
+ * What the npm scripts share: install when the lock file changed, build when a source changed.
+ * Plain JavaScript without dependencies, because it runs before anything is installed.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const NODE_FLOOR = [20, 19];
+
+/** Refuses a Node that is too old, in one sentence, before a stranger error can. */
+export function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor < NODE_FLOOR[1])) {
+    console.error(
+      `search402 needs Node ${NODE_FLOOR.join('.')} or newer; this is ${process.versions.node}. ` +
+        'Install a current one from https://nodejs.org and run the command again.',
+    );
+    process.exit(1);
+  }
+}
+
+/** Runs one step, says what it is and how long it took; exits with its code when it fails. */
+export async function step(title, command, args, { quiet = true, env = {} } = {}) {
+  const started = Date.now();
+  process.stdout.write(`▸ ${title} …${quiet ? '' : '\n'}`);
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+  });
+  const output = [];
+  child.stdout?.on('data', (chunk) => output.push(chunk));
+  child.stderr?.on('data', (chunk) => output.push(chunk));
+  const code = await new Promise((resolve) => {
+    child.on('error', (error) => {
+      output.push(Buffer.from(`${error.message}\n`));
+      resolve(1);
+    });
+    child.on('close', (exit) => resolve(exit ?? 1));
+  });
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  if (code !== 0) {
+    process.stdout.write(`${quiet ? '' : `▸ ${title}`} failed after ${seconds} s\n`);
+    process.stderr.write(Buffer.concat(output));
+    process.exit(code);
+  }
+  process.stdout.write(quiet ? ` ${seconds} s\n` : `▸ ${title}: ${seconds} s\n`);
+}
+
+const stampOf = (name) => join(root, 'node_modules', `.search402-${name}`);
+const sha256 = (text) => createHash('sha256').update(text).digest('hex');
+
+function isFresh(stamp, value) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === value;
+}
+
+/** Installs exactly the lock file, unless the installed packages already come from it. */
+export async function ensureInstalled() {
+  const lock = sha256(readFileSync(join(root, 'package-lock.json')) + process.versions.modules);
+  if (isFresh(stampOf('installed'), lock)) return;
+  await step('installing packages (first time, about a minute)', 'npm', [
+    'ci',
+    '--ignore-scripts',
+    '--loglevel=error',
+  ]);
+  writeFileSync(stampOf('installed'), lock);
+}
+
+function* files(directory, matches) {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) {
+      if (entry.name !== 'node_modules' && entry.name !== 'dist') yield* files(path, matches);
+    } else if (matches(entry.name)) yield path;
+  }
+}
+
+const SOURCES = ['gateway', 'search-core', 'contracts-abi', 'scripts', 'test'];
+const isSource = (name) => /\.(ts|json)$/.test(name);
+
+function sourceFiles() {
+  return SOURCES.filter((name) => existsSync(join(root, name))).flatMap((name) => [
+    ...files(join(root, name), isSource),
+  ]);
+}
+
+/** Removes compiled files whose source is gone, so that no deleted test runs. */
+function removeOrphans() {
+  const dist = join(root, 'dist');
+  if (!existsSync(dist)) return;
+  for (const file of files(dist, (name) => /\.js(\.map)?$/.test(name))) {
+    const source = join(root, relative(dist, file)).replace(/\.js(\.map)?$/, '.ts');
+    if (!existsSync(source)) rmSync(file);
+  }
+}
+
+/** Compiles when a source file is newer than the last build. */
+export async function ensureBuilt() {
+  const facts = [join(root, 'tsconfig.json'), ...sourceFiles()].map((path) => {
+    const { mtimeMs, size } = statSync(path);
+    return `${relative(root, path)} ${mtimeMs} ${size}`;
+  });
+  const stamp = join(root, 'dist', '.built');
+  const now = sha256(facts.join('\n'));
+  if (isFresh(stamp, now)) return;
+  removeOrphans();
+  await step('compiling', process.execPath, [
+    join(root, 'node_modules/typescript/bin/tsc'),
+    '--project',
+    'tsconfig.json',
+  ]);
+  writeFileSync(stamp, now);
+}
