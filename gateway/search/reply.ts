@@ -1,0 +1,52 @@
+import type { Refusal } from '../domain/refusal.js';
+import type { TransactionHash, UsdcUnits, Address } from '../domain/units.js';
+
+/** Where a caller stands with its rate, for `RateLimit-Policy` and `RateLimit`. */
+export interface RateState {
+  /** Searches admitted in each window of `windowSeconds`. */
+  readonly limit: number;
+  readonly remaining: number;
+  /** Whole seconds until more are admitted. */
+  readonly resetSeconds: number;
+  readonly windowSeconds: number;
+}
+
+/** What became of a payment; the receipt of version 1, 2 and MCP is made from it. */
+export type Receipt =
+  | {
+      readonly success: true;
+      readonly transaction: TransactionHash;
+      readonly payer: Address;
+      readonly amount: UsdcUnits;
+    }
+  | {
+      readonly success: false;
+      readonly reason: string;
+      readonly payer: Address;
+      readonly transaction?: TransactionHash;
+    };
+
+/** The outcome of one search, before HTTP or the tool protocol give it their form. */
+export type SearchReply =
+  | {
+      readonly kind: 'results';
+      readonly requestId: string;
+      /** The exact bytes of the SearchResponse. */
+      readonly body: Uint8Array;
+      readonly receipt?: Receipt;
+      readonly rate?: RateState;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly requestId: string;
+      readonly refusal: Refusal;
+      /** Present where a new payment may be made: the reply then carries a fresh challenge. */
+      readonly offer?: Offer;
+      readonly receipt?: Receipt;
+      readonly rate?: RateState;
+    };
+
+/** The `error` member of the challenge that goes with a refusal. */
+export interface Offer {
+  readonly error: string;
+}
