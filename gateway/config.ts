@@ -61,7 +61,10 @@ const settings = {
   /** Folder for the database, the index, and the local chain. */
   DATA_DIR: z.string().min(1).default('data'),
   /** `postgres://…`; without it SQLite in DATA_DIR. */
-  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres://').optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+    .optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
@@ -87,7 +90,10 @@ const settings = {
   X402_V1: switched,
 
   /** Where search-core answers: `http://host:port` or `unix:/path`; without it one is started. */
-  SEARCH_CORE_URL: z.string().regex(/^(https?:\/\/|unix:\/)/, 'must be http:// or unix:/').optional(),
+  SEARCH_CORE_URL: z
+    .string()
+    .regex(/^(https?:\/\/|unix:\/)/, 'must be http:// or unix:/')
+    .optional(),
   /** Milliseconds for one search. */
   UPSTREAM_TIMEOUT_MS: integer(50, 60_000, 5000),
   /** Bytes of a request body. */

@@ -1,8 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
 import type { Face } from '../search/caller.js';
+import { rateHeaders } from '../limits/admission.js';
 import type { Search } from '../search/pipeline.js';
-import type { Offer, RateState, Receipt, SearchReply } from '../search/reply.js';
+import type { Offer, Receipt, SearchReply } from '../search/reply.js';
 import { readJsonBody, type BodyLimits } from './body.js';
 import { readCredentials } from './credentials.js';
 import { sendJson, sendRefusal } from './error-reply.js';
@@ -75,7 +76,10 @@ function goneSignal(response: Response): AbortSignal {
 function send(response: Response, reply: SearchReply, wire: PaymentWire, version: 1 | 2): void {
   if (response.destroyed) return;
   response.setHeader('X-Request-Id', reply.requestId);
-  if (reply.rate) setRate(response, reply.rate);
+  if (reply.rate) {
+    const headers = rateHeaders({ kind: 'admitted', rate: reply.rate });
+    response.setHeaders(new Map(Object.entries(headers)));
+  }
   if (reply.receipt) {
     const name = version === 1 ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE';
     response.setHeader(name, wire.receiptHeader(reply.receipt, version));
@@ -93,12 +97,6 @@ function send(response: Response, reply: SearchReply, wire: PaymentWire, version
     return;
   }
   sendRefusal(response, reply.refusal, reply.requestId);
-}
-
-/** The header fields of the IETF draft "RateLimit header fields for HTTP". */
-function setRate(response: Response, rate: RateState): void {
-  response.setHeader('RateLimit-Policy', `"search";q=${rate.limit};w=${rate.windowSeconds}`);
-  response.setHeader('RateLimit', `"search";r=${rate.remaining};t=${rate.resetSeconds}`);
 }
 
 /** Any other method on the path: 405 with `Allow`. */

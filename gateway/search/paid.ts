@@ -14,7 +14,7 @@ import type { Receipt, SearchReply } from './reply.js';
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
   /** Everything that needs no I/O: shape, terms, window, signature of a key. */
-  check(presented: Presented): SignedAuthorization | Refusal;
+  check(presented: Presented): Promise<SignedAuthorization | Refusal>;
   /** What only the chain knows: contract signatures, balance, use, a simulated transfer. */
   confirm(authorization: SignedAuthorization): Promise<Confirmed | Refusal>;
 }
@@ -32,7 +32,7 @@ export interface PaymentLedger {
   /** Gives a reservation back before anything was signed; the authorization may be used again. */
   release(paymentId: string, reason: string): Promise<unknown>;
   /** Records the reply durably; from here on the payment will be settled, whoever is left. */
-  serve(paymentId: string, reply: StoredReply): Promise<unknown>;
+  serve(paymentId: string, reply: StoredReply): Promise<{ kind: 'done' | 'refused' }>;
 }
 
 /** Moving the money, as one paid search sees it. */
@@ -103,7 +103,9 @@ export function createPaidSearch<Presented, Confirmed extends object>(
       return refused(requestId, answer);
     }
     const reply = { body: answer.body, contentType: 'application/json', requestId };
-    await ledger.serve(payment.id, reply);
+    const served = await ledger.serve(payment.id, reply);
+    // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.
+    if (served.kind === 'refused') return refused(requestId, RELEASED);
     return conclude(payment, reply, await settlement.settle(payment.id, wait));
   };
 
@@ -121,7 +123,7 @@ export function createPaidSearch<Presented, Confirmed extends object>(
     purchase: Omit<Purchase, 'authorization'>,
     signal: AbortSignal,
   ): Promise<SearchReply> => {
-    const authorization = verifier.check(presented);
+    const authorization = await verifier.check(presented);
     if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
     const flight = `${keyText(authorization)} ${purchase.binding}`;
     return flights.join(flight, signal, (end) => buy({ ...purchase, authorization }, end));

@@ -1,11 +1,12 @@
 import type { SearchRequest } from '../../search-core/contract.js';
 import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
+import type { Caller } from '../keys/caller.js';
 import type { RequestBinding } from '../ledger/payment.js';
+import type { Admission } from '../limits/admission.js';
 import type { RunContext, RunSearch } from './answer.js';
 import { bindingOf } from './binding.js';
 import type { Credentials, Face } from './caller.js';
-import type { Principal } from './keyed.js';
-import type { RateState, SearchReply } from './reply.js';
+import type { SearchReply } from './reply.js';
 import { parseSearchRequest } from './request.js';
 
 /** One search as it arrives, from HTTP or from the tool protocol. */
@@ -21,24 +22,19 @@ export interface SearchCall {
   readonly signal: AbortSignal;
 }
 
-/** Whether a caller may ask now, and where it stands. */
-export type Admission =
-  | { readonly kind: 'admitted'; readonly rate?: RateState }
-  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly rate?: RateState };
-
 /** The parts that a search is made of; `main` wires them. */
 export interface SearchParts<Payload> {
   readonly run: RunSearch;
   /** Checks an Authorization header's value. */
-  authenticate(authorization: string, address: string): Promise<Principal | Refusal>;
+  authenticate(authorization: string, address: string): Promise<Caller | Refusal>;
   /** Limits by account. */
-  admitPrincipal(principal: Principal): Promise<Admission>;
+  admitCaller(caller: Caller): Promise<Admission>;
   /** Limits by address, for those who pay or have shown nothing. */
   admitAddress(address: string, kind: 'payment' | 'none'): Admission;
   /** Reads a payment header strictly: malformed is a 400. */
   readPayment(version: 1 | 2, value: string): Payload | Refusal;
   searchOnCredits(
-    principal: Principal,
+    caller: Caller,
     request: SearchRequest,
     run: RunSearch,
     context: RunContext,
@@ -56,8 +52,8 @@ export interface SearchParts<Payload> {
 }
 
 /** Who asks, once checked. */
-type Caller<Payload> =
-  | { readonly kind: 'account'; readonly principal: Principal }
+type Asker<Payload> =
+  | { readonly kind: 'account'; readonly caller: Caller }
   | { readonly kind: 'payer'; readonly payload: Payload }
   | { readonly kind: 'nobody' };
 
@@ -71,24 +67,24 @@ export type Search = (call: SearchCall) => Promise<SearchReply>;
 export function createSearch<Payload extends object>(parts: SearchParts<Payload>): Search {
   return async (call) => {
     const { requestId, signal } = call;
-    const caller = await identify(call, parts);
-    if (isRefusal(caller)) return refused(requestId, caller);
-    const admission = await admit(call, caller, parts);
-    if (admission.kind === 'refused') {
+    const asker = await identify(call, parts);
+    if (isRefusal(asker)) return refused(requestId, asker);
+    const admission = await admit(call, asker, parts);
+    if (admission.kind === 'limited') {
       return withRate(refused(requestId, admission.refusal), admission);
     }
     const request = parseSearchRequest(call.body);
     if (isRefusal(request)) return withRate(refused(requestId, request), admission);
-    return withRate(await payAndSearch(caller, request), admission);
+    return withRate(await payAndSearch(asker, request), admission);
 
     async function payAndSearch(
-      paying: Caller<Payload>,
+      paying: Asker<Payload>,
       asked: SearchRequest,
     ): Promise<SearchReply> {
       const { run } = parts;
       switch (paying.kind) {
         case 'account':
-          return parts.searchOnCredits(paying.principal, asked, run, { requestId, signal });
+          return parts.searchOnCredits(paying.caller, asked, run, { requestId, signal });
         case 'payer': {
           const purchase = { request: asked, binding: bindingOf(asked), run, requestId };
           return parts.searchForPayment(paying.payload, purchase, signal);
@@ -116,10 +112,10 @@ const KEY_REQUIRED = refuse(
 async function identify<Payload extends object>(
   { face, credentials, address }: SearchCall,
   parts: SearchParts<Payload>,
-): Promise<Caller<Payload> | Refusal> {
+): Promise<Asker<Payload> | Refusal> {
   if (credentials.kind === 'bearer') {
-    const principal = await parts.authenticate(credentials.authorization, address);
-    return isRefusal(principal) ? principal : { kind: 'account', principal };
+    const caller = await parts.authenticate(credentials.authorization, address);
+    return isRefusal(caller) ? caller : { kind: 'account', caller };
   }
   if (face === 'api') return KEY_REQUIRED;
   if (credentials.kind === 'none') return { kind: 'nobody' };
@@ -129,11 +125,11 @@ async function identify<Payload extends object>(
 
 async function admit<Payload extends object>(
   { address }: SearchCall,
-  caller: Caller<Payload>,
+  asker: Asker<Payload>,
   parts: SearchParts<Payload>,
 ): Promise<Admission> {
-  if (caller.kind === 'account') return parts.admitPrincipal(caller.principal);
-  return parts.admitAddress(address, caller.kind === 'payer' ? 'payment' : 'none');
+  if (asker.kind === 'account') return parts.admitCaller(asker.caller);
+  return parts.admitAddress(address, asker.kind === 'payer' ? 'payment' : 'none');
 }
 
 function refused(requestId: string, refusal: Refusal): SearchReply {

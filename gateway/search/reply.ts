@@ -1,15 +1,6 @@
 import type { Refusal } from '../domain/refusal.js';
+import type { RateState } from '../limits/admission.js';
 import type { TransactionHash, UsdcUnits, Address } from '../domain/units.js';
-
-/** Where a caller stands with its rate, for `RateLimit-Policy` and `RateLimit`. */
-export interface RateState {
-  /** Searches admitted in each window of `windowSeconds`. */
-  readonly limit: number;
-  readonly remaining: number;
-  /** Whole seconds until more are admitted. */
-  readonly resetSeconds: number;
-  readonly windowSeconds: number;
-}
 
 /** What became of a payment; the receipt of version 1, 2 and MCP is made from it. */
 export type Receipt =
