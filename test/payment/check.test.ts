@@ -15,7 +15,7 @@ import {
   standingClock,
   terms,
   type PaymentParts,
-} from '../support/payments.js';
+} from '../support/presented.js';
 
 const own = terms();
 

@@ -17,7 +17,7 @@ import {
   paymentObject,
   resource,
   terms,
-} from '../support/payments.js';
+} from '../support/presented.js';
 
 const own = terms();
 
