@@ -30,7 +30,7 @@ describe('a batcher', () => {
     await Promise.resolve();
     expect(batches).toEqual([[1], [2, 3]]);
     end(1);
-    expect(await Promise.all(results)).toEqual([10, 20, 30]);
+    expect([await results[0], await results[1], await results[2]]).toEqual([10, 20, 30]);
   });
 
   test('starts a second round beside the first only for a whole batch, and never a third', () => {

@@ -13,9 +13,9 @@ import {
   type Hex,
 } from '../../gateway/domain/units.js';
 import type { Authorization } from '../../gateway/payment/authorization.js';
-import { createDigest, recover, type TokenDomain } from '../../gateway/payment/signature.js';
+import { createDigest, createRecover, type TokenDomain } from '../../gateway/payment/signature.js';
 import { decodePaymentSignature } from '../../gateway/x402/payment.js';
-import { TRANSFER_TYPES } from '../support/payments.js';
+import { TRANSFER_TYPES } from '../support/presented.js';
 
 interface Vectors {
   readonly authorizations: readonly {
@@ -50,6 +50,8 @@ function parse(
     nonce: bytes32(raw.nonce),
   };
 }
+
+const recover = createRecover(2);
 
 describe('the known answers', () => {
   test.each(vectors.authorizations)(
@@ -119,4 +121,15 @@ test('the digest of any authorization is the one that viem computes', () => {
       );
     }),
   );
+});
+
+test('copies of one signature are recovered once, and the memory stays bounded', async () => {
+  const [vector] = vectors.authorizations;
+  if (!vector) throw new Error('no vectors');
+  const first = recover(vector.digest, vector.signature);
+  expect(recover(vector.digest, vector.signature)).toBe(first);
+  for (const byte of ['01', '02']) void recover(`0x${byte.repeat(32)}`, vector.signature);
+  const again = recover(vector.digest, vector.signature);
+  expect(again).not.toBe(first);
+  expect(await again).toBe(await first);
 });

@@ -9,7 +9,7 @@ import {
   paymentRequiredV1,
 } from '../../gateway/x402/challenge.js';
 import { encodePaymentResponse, encodePaymentResponseV1 } from '../../gateway/x402/receipt.js';
-import { resource, terms } from '../support/payments.js';
+import { resource, terms } from '../support/presented.js';
 
 const own = terms();
 
