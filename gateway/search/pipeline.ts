@@ -30,7 +30,7 @@ export interface SearchParts<Payload> {
   /** Limits by account. */
   admitCaller(caller: Caller): Promise<Admission>;
   /** Limits by address, for those who pay or have shown nothing. */
-  admitAddress(address: string, kind: 'payment' | 'none'): Admission;
+  admitAddress(address: string, policy: 'payment' | 'challenge'): Admission;
   /** Reads a payment header strictly: malformed is a 400. */
   readPayment(version: 1 | 2, value: string): Payload | Refusal;
   searchOnCredits(
@@ -130,7 +130,7 @@ async function admit<Payload extends object>(
   parts: SearchParts<Payload>,
 ): Promise<Admission> {
   if (asker.kind === 'account') return parts.admitCaller(asker.caller);
-  return parts.admitAddress(address, asker.kind === 'payer' ? 'payment' : 'none');
+  return parts.admitAddress(address, asker.kind === 'payer' ? 'payment' : 'challenge');
 }
 
 function refused(requestId: string, refusal: Refusal): SearchReply {
