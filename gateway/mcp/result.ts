@@ -2,7 +2,8 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { SearchResponse } from '../../search-core/contract.js';
 import type { Refusal } from '../domain/refusal.js';
 import { errorResponse } from '../http/error-reply.js';
-import type { Offer, Receipt, SearchReply } from '../search/reply.js';
+import type { Offer, SearchReply } from '../search/reply.js';
+import type { Receipt } from '../x402/receipt.js';
 import { fitPassages, type Fitted } from './budget.js';
 
 /** The objects of x402 as MCP carries them (x402 specification, MCP transport). */

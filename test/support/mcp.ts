@@ -7,6 +7,7 @@ import { address, bytes32, usdcUnits } from '../../gateway/domain/units.js';
 import type { Caller } from '../../gateway/keys/caller.js';
 import { createMcpEndpoint } from '../../gateway/mcp/endpoint.js';
 import { mcpRoute } from '../../gateway/mcp/route.js';
+import { createMcpWire } from '../../gateway/mcp/wire.js';
 import type { Face } from '../../gateway/search/caller.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type SearchParts } from '../../gateway/search/pipeline.js';
@@ -14,8 +15,17 @@ import { callerOf } from './accounts.js';
 import { realRandom, silentLog } from './ports.js';
 
 export const GOOD_KEY = 'Bearer s402_live_good';
-/** The PaymentRequired of these tests; the real one is made by `gateway/x402`. */
-export const REQUIRED = { x402Version: 2, accepts: [{ scheme: 'exact', amount: '50' }] };
+export const OFFER = {
+  terms: {
+    chainId: 8453,
+    asset: address('0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'),
+    domain: { name: 'USD Coin', version: '2' },
+    payTo: address('0x00000000000000000000000000000000000000aa'),
+    amount: usdcUnits(50n),
+    maxTimeoutSeconds: 300,
+  },
+  resource: { url: 'https://gateway.example/search' },
+};
 
 const RATE = { policy: 'test', limit: 1000, windowSeconds: 1, remaining: 999, resetSeconds: 1 };
 const LIMITS = { bytesMax: 16_384, timeoutMs: 2000 };
@@ -48,10 +58,7 @@ export async function startMcp(options: ServiceOptions = {}): Promise<ServiceUnd
     random: realRandom,
     log: silentLog,
     version: '1.2.3',
-    wire: {
-      paymentRequired: ({ error }) => ({ ...REQUIRED, error }),
-      paymentResponse: (receipt) => ({ success: receipt.success, payer: receipt.payer }),
-    },
+    wire: createMcpWire(() => OFFER),
   });
   const app = express();
   const server = createServer(app);
@@ -110,11 +117,11 @@ function fakeParts(
       const done = await run(request, { requestId, signal });
       if (isRefusal(done)) return { kind: 'refused', requestId, refusal: done };
       const receipt = {
-        success: true,
+        chainId: 8453,
         transaction: bytes32(`0x${'ab'.repeat(32)}`),
         payer: address(`0x${'cd'.repeat(20)}`),
         amount: usdcUnits(50n),
-      } as const;
+      };
       return { kind: 'results', requestId, body: done.body, receipt };
     },
   };
