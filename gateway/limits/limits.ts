@@ -14,7 +14,7 @@ export interface LimitedCaller {
  * What an address may do without an account. Both are refusals that cost the server little, so
  * the limits are generous: they bound a flood, they do not ration a client.
  */
-export type AddressPolicy = 'challenge' | 'failed-key';
+export type AddressPolicy = 'challenge' | 'payment' | 'failed-key';
 
 /**
  * Rates of searches by account and key, and of unpaid challenges and failed keys by address. No
@@ -32,6 +32,8 @@ export interface Limits {
 interface LimitsSettings {
   /** Unpaid challenges per second and address. */
   readonly challengesPerSecond: number;
+  /** Requests with a payment per second and address. */
+  readonly paymentsPerSecond: number;
   /** Failed keys per ten seconds and address. */
   readonly failedKeysPerWindow: number;
   /** Accounts and keys, and addresses for each policy, that are remembered at once. */
@@ -40,6 +42,7 @@ interface LimitsSettings {
 
 const DEFAULTS: LimitsSettings = {
   challengesPerSecond: 100,
+  paymentsPerSecond: 1000,
   failedKeysPerWindow: 50,
   namesMax: 20_000,
 };
@@ -48,10 +51,14 @@ const FAILED_KEY_WINDOW_MS = 10_000;
 
 /** Limits kept in the memory of one process. */
 export function memoryLimits(clock: Clock, settings: Partial<LimitsSettings> = {}): Limits {
-  const { challengesPerSecond, failedKeysPerWindow, namesMax } = { ...DEFAULTS, ...settings };
+  const { challengesPerSecond, paymentsPerSecond, failedKeysPerWindow, namesMax } = {
+    ...DEFAULTS,
+    ...settings,
+  };
   const callers = new Windows(SECOND_MS, namesMax);
   const addresses = {
     challenge: { windows: new Windows(SECOND_MS, namesMax), limit: challengesPerSecond },
+    payment: { windows: new Windows(SECOND_MS, namesMax), limit: paymentsPerSecond },
     'failed-key': {
       windows: new Windows(FAILED_KEY_WINDOW_MS, namesMax),
       limit: failedKeysPerWindow,
