@@ -59,7 +59,8 @@ module.exports = {
       'observe',
       'search-core',
     ]),
-    only({ name: 'express', path: 'express/' }, ['http', 'mcp', 'accounts', 'app', 'main']),
+    room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
+    only({ name: 'express', path: 'express/' }, ['http', 'mcp', 'console', 'app', 'main']),
     only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),
     only({ name: 'sql', path: '(kysely|libsql|pg)/' }, [
       'store',
