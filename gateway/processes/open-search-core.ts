@@ -40,7 +40,9 @@ export async function openSearchCore(options: {
 
 function buildStarterIndex(indexDir: string, log: Log): Promise<void> {
   log.info({ indexDir }, 'building the starter index');
-  const child = fork(CLI, ['starter', '--index', indexDir], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(CLI, ['starter', '--index', indexDir], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => {

@@ -9,7 +9,8 @@ import {
 import type { SettlementOutcome } from '../settlement/outcome.js';
 import type { RunContext, RunSearch } from './answer.js';
 import { createFlights } from './flights.js';
-import type { Receipt, SearchReply } from './reply.js';
+import type { Receipt } from '../x402/receipt.js';
+import type { SearchReply } from './reply.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
@@ -160,21 +161,21 @@ function conclude(
   outcome: SettlementOutcome,
   requestId = reply?.requestId ?? payment.id,
 ): SearchReply {
-  const { from: payer, value: amount } = payment.authorization;
+  const { chainId, from: payer, value: amount } = payment.authorization;
   switch (outcome.kind) {
     case 'settled': {
       if (!reply) return refused(requestId, EXPIRED);
-      const receipt = { success: true, transaction: outcome.transaction, payer, amount } as const;
+      const receipt = { chainId, payer, transaction: outcome.transaction, amount };
       return { kind: 'results', requestId: reply.requestId, body: reply.body, receipt };
     }
     case 'failed': {
       const { reason, transaction } = outcome;
       const receipt = {
-        success: false,
-        reason,
+        chainId,
         payer,
+        errorReason: reason,
         ...(transaction && { transaction }),
-      } as const;
+      };
       return refused(requestId, settlementFailed(reason), receipt);
     }
     case 'released':

@@ -1,21 +1,6 @@
 import type { Refusal } from '../domain/refusal.js';
 import type { RateState } from '../limits/admission.js';
-import type { TransactionHash, UsdcUnits, Address } from '../domain/units.js';
-
-/** What became of a payment; the receipt of version 1, 2 and MCP is made from it. */
-export type Receipt =
-  | {
-      readonly success: true;
-      readonly transaction: TransactionHash;
-      readonly payer: Address;
-      readonly amount: UsdcUnits;
-    }
-  | {
-      readonly success: false;
-      readonly reason: string;
-      readonly payer: Address;
-      readonly transaction?: TransactionHash;
-    };
+import type { Receipt } from '../x402/receipt.js';
 
 /** The outcome of one search, before HTTP or the tool protocol give it their form. */
 export type SearchReply =
