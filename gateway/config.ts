@@ -65,6 +65,19 @@ const settings = {
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
     .optional(),
+  /** Mail server for people's sign-up and invitations: `smtp://user:password@host:port`; without it
+   * mail stays in the database. */
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
+    .optional(),
+  /** Sender of that mail. */
+  MAIL_FROM: z.string().min(3).max(320).default('search402 <search402@localhost>'),
+  /** E-mail addresses of those who see the console's operator page, comma-separated. */
+  OPERATOR_EMAILS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
