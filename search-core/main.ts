@@ -32,7 +32,12 @@ const SEARCHES_MAX = 256;
 
 /** Opens the index and serves it. */
 export async function startSearchCore(options: SearchCoreOptions): Promise<SearchCore> {
-  const engine = await openEngine(options);
+  const { indexDir, threads, log } = options;
+  const engine = await openEngine({
+    indexDir,
+    ...(threads !== undefined && { threads }),
+    onError: (error) => log.error({ err: error }, 'the engine had a fault in the background'),
+  });
   const service = new SearchService({
     engine,
     limits: {
