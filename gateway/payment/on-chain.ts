@@ -31,7 +31,8 @@ export type ChainAnswer = { readonly facts: ChainFacts } & (
   | { readonly kind: 'silent' }
 );
 
-const MULTICALL3 = address(MULTICALL3_ADDRESS);
+/** Multicall3, as an address. */
+export const MULTICALL3 = address(MULTICALL3_ADDRESS);
 
 const FACT_CALLS: readonly Call[] = (
   ['getChainId', 'getBlockNumber', 'getCurrentBlockTimestamp', 'getBasefee'] as const

@@ -19,7 +19,7 @@ let snapshot: Hex;
 function caller() {
   const client = createPublicClient({ transport: http(chain.rpcUrl) });
   return {
-    ethCall: async (to: Address, data: Hex) => {
+    ethCall: async (to: Address, data: Hex): Promise<Hex> => {
       calls += 1;
       const answer = await client.call({ to, data });
       return answer.data ?? '0x';
@@ -236,8 +236,8 @@ describe('a chain', () => {
     const signed = await chain.sign(payer, { value: PRICE });
     const { ethCall } = caller();
     for (const lie of [
-      (): Promise<Hex> => Promise.resolve('0x'),
-      (): Promise<Hex> => Promise.resolve(`0x${'ff'.repeat(64)}`),
+      () => Promise.resolve<Hex>('0x'),
+      () => Promise.resolve<Hex>(`0x${'ff'.repeat(64)}`),
       async (to: Address, data: Hex): Promise<Hex> => {
         const answer = await ethCall(to, data);
         return answer.replace(8453n.toString(16).padStart(64, '0'), '1'.padStart(64, '0')) as Hex;
