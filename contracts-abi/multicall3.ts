@@ -9,4 +9,5 @@ export const multicall3Abi = parseAbi([
   'function getCurrentBlockTimestamp() view returns (uint256 timestamp)',
   'function getBlockNumber() view returns (uint256 blockNumber)',
   'function getChainId() view returns (uint256 chainid)',
+  'function getBasefee() view returns (uint256 basefee)',
 ]);

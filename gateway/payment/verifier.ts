@@ -8,7 +8,13 @@ import type { SignedAuthorization } from './authorization.js';
 import { createBatcher } from './batch.js';
 import { askChain, type ChainAnswer, type ChainCaller, type ChainFacts } from './on-chain.js';
 import { checkWindow, matchTerms, type WindowLimits } from './rules.js';
-import { createDigest, isCanonical, isKeySignature, recover } from './signature.js';
+import {
+  createDigest,
+  createRecover,
+  isCanonical,
+  isKeySignature,
+  type Recover,
+} from './signature.js';
 import { isWrapped, unwrap } from './transfer.js';
 
 /** Authorizations in one `eth_call`: about 250,000 gas each, and public endpoints allow 50 million. */
@@ -19,6 +25,8 @@ const QUEUE_MAX = 1024;
 const CALLS_MAX = 4;
 /** Contract signatures that are checked at the same time, each in a call of its own. */
 const CONTRACT_CALLS_MAX = 4;
+/** Recovered signers that are remembered, at about 500 bytes each. */
+const SIGNERS_MAX = 4096;
 /** When a chain out of reach is asked again. */
 const RETRY_SECONDS = 2;
 
@@ -61,6 +69,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { chain, clock, offer, limits } = options;
   const factories = new Set(options.eip6492Factories);
   const digests = createDigests();
+  const recover = createRecover(SIGNERS_MAX);
   const chainTime = createChainTime(clock);
 
   const ask = async (authorizations: readonly SignedAuthorization[]) => {
@@ -88,7 +97,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const now = chainTime.now();
       const late = now !== undefined && checkWindow(authorization, now, limits);
       if (late) return late;
-      return checkSignature(authorization, digests(terms), factories);
+      return checkSignature(authorization, { digest: digests(terms), recover, factories });
     },
 
     confirm: async (authorization) => {
@@ -134,10 +143,15 @@ function createChainTime(clock: Pick<Clock, 'monotonicMs'>) {
   };
 }
 
+interface SignatureParts {
+  readonly digest: ReturnType<typeof createDigest>;
+  readonly recover: Recover;
+  readonly factories: ReadonlySet<Address>;
+}
+
 async function checkSignature(
   authorization: SignedAuthorization,
-  digest: ReturnType<typeof createDigest>,
-  factories: ReadonlySet<Address>,
+  { digest, recover, factories }: SignatureParts,
 ): Promise<SignedAuthorization | Refusal> {
   const { signature, from } = authorization;
   if (isKeySignature(signature)) {

@@ -171,11 +171,11 @@ function conclude(
     case 'failed': {
       const { reason, transaction } = outcome;
       const receipt = {
-        success: false,
-        reason,
+        chainId,
         payer,
+        errorReason: reason,
         ...(transaction && { transaction }),
-      } as const;
+      };
       return refused(requestId, settlementFailed(reason), receipt);
     }
     case 'released':

@@ -3,19 +3,18 @@ import type { SearchRequest } from '../contract.js';
 import type { Page } from '../page.js';
 import { cleanTitle, describe } from '../passage/describe.js';
 import { parseQuery, type Query } from '../query/parse.js';
-import { inverseDocumentFrequency, lengthCode, norms, saturate } from '../rank/bm25f.js';
+import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
+import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
 import { BODY_START, holdsPhrase, nearness } from '../rank/nearness.js';
 import { byScore, comparable, type Ranked, rerank, RERANKED } from '../rank/rerank.js';
 import type { Change, Engine, EngineStats, SearchOutcome } from './port.js';
 
-/** At most so many occurrences of a word in a title count (the index keeps two bits for them). */
-const TITLE_OCCURRENCES_MAX = 3;
-
 interface Entry {
   readonly page: Page;
   readonly positions: ReadonlyMap<string, Int32Array>;
-  readonly bodyLength: number;
-  readonly titleLength: number;
+  /** Length codes. */
+  readonly body: number;
+  readonly title: number;
 }
 
 const EMPTY = new Int32Array(0);
@@ -66,13 +65,14 @@ export class MemoryEngine implements Engine {
     const weights = this.weights(query);
     const best = this.byRelevance(query, weights).slice(0, RERANKED);
     const idfs = query.terms.map((term) => weights.get(term) ?? 0);
-    return rerank(best, (page) => {
+    const nearnessOf = ({ page }: Ranked): number => {
       const { positions } = this.searchable[page] ?? {};
       return nearness(
         query.terms.map((term) => positions?.get(term) ?? EMPTY),
         idfs,
       );
-    });
+    };
+    return query.terms.length < 2 ? best : rerank(best, best.map(nearnessOf));
   }
 
   close(): Promise<void> {
@@ -94,19 +94,21 @@ export class MemoryEngine implements Engine {
   private byRelevance(query: Query, weights: ReadonlyMap<string, number>): Ranked[] {
     const count = this.searchable.length;
     const average = (length: (entry: Entry) => number): number =>
-      Math.max(1, this.searchable.reduce((sum, one) => sum + length(one), 0) / count);
+      Math.max(
+        1,
+        this.searchable.reduce((sum, one) => sum + (LENGTHS[length(one)] ?? 0), 0) / count,
+      );
     const tables = norms({
-      pages: count,
-      averageBody: average((one) => one.bodyLength),
-      averageTitle: average((one) => one.titleLength),
+      averageBody: average((one) => one.body),
+      averageTitle: average((one) => one.title),
     });
     const ranked: Ranked[] = [];
     this.searchable.forEach((one, page) => {
       const lists = (terms: readonly string[]): Int32Array[] =>
         terms.map((term) => one.positions.get(term) ?? EMPTY);
       if (!query.phrases.every((phrase) => holdsPhrase(lists(phrase)))) return;
-      const body = tables.body[lengthCode(one.bodyLength)] ?? 0;
-      const title = tables.title[lengthCode(one.titleLength)] ?? 0;
+      const body = tables.body[one.body] ?? 0;
+      const title = tables.title[one.title] ?? 0;
       let score = 0;
       for (const term of query.terms) {
         const positions = one.positions.get(term);
@@ -143,7 +145,7 @@ function entry(page: Page): Entry {
   return {
     page,
     positions: new Map([...positions].map(([term, list]) => [term, Int32Array.from(list)])),
-    bodyLength,
-    titleLength,
+    body: lengthCode(bodyLength),
+    title: lengthCode(titleLength),
   };
 }
