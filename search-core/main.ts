@@ -57,7 +57,7 @@ export async function startSearchCore(options: SearchCoreOptions): Promise<Searc
 }
 
 async function main(): Promise<void> {
-  const log = pino({ name: 'search-core' });
+  const log = pino({ name: 'search-core', level: process.env.LOG_LEVEL ?? 'info' });
   const core = await startSearchCore({
     listen: process.env.SEARCH_CORE_LISTEN ?? '127.0.0.1:4030',
     indexDir: process.env.SEARCH_CORE_INDEX ?? 'data/index',
@@ -75,6 +75,9 @@ async function main(): Promise<void> {
   };
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
+  // A parent that started this process is told where it listens, and takes it along when it dies.
+  process.once('disconnect', () => stop('disconnect'));
+  process.send?.({ url: core.url });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();
