@@ -110,6 +110,7 @@ describe('broadcasts', () => {
     expect(await settle(bench, payment)).toMatchObject({ kind: 'settled' });
     expect(await transfersOf(payment)).toHaveLength(1);
     await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 1_000_000_000n });
+    await chain.mine();
   });
 
   test('that stay pending for long are replaced, and the replacement is what settles', async () => {
