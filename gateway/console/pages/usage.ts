@@ -12,7 +12,7 @@ const RANGES = [1, 7, 30, 90] as const;
 /** What an account searched: by day as a chart, and by key, member, outcome and latency. */
 export function usagePages(router: Router, { usage, clock }: ConsoleParts, guard: Guard): void {
   const rangeOf = (request: Request) => {
-    const days = RANGES.find((one) => String(one) === request.query['days']) ?? 30;
+    const days = RANGES.find((one) => String(one) === request.query.days) ?? 30;
     const to = new Date(clock.now() + 1);
     return { days, range: { from: new Date(to.getTime() - days * DAY_MS), to } };
   };
@@ -56,7 +56,7 @@ export function usagePages(router: Router, { usage, clock }: ConsoleParts, guard
     '/usage.csv',
     guard.signedIn(async (viewer, request, response) => {
       const { range } = rangeOf(request);
-      const by = USAGE_DIMENSIONS.find((one) => one === request.query['by']) ?? 'day';
+      const by = USAGE_DIMENSIONS.find((one) => one === request.query.by) ?? 'day';
       const rows = await usage.read(viewer.membership.accountId, range, by);
       const lines = rows.map((row) => [row.name, row.searches, row.refused, row.credits]);
       response.setHeader('Content-Disposition', `attachment; filename="usage-by-${by}.csv"`);
