@@ -60,7 +60,7 @@ module.exports = {
       'search-core',
     ]),
     room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
-    only({ name: 'express', path: 'express/' }, ['http', 'mcp', 'console', 'app', 'main']),
+    only({ name: 'express', path: 'express/' }, ['http', 'mcp', 'console', 'app', 'people-access', 'main']),
     only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),
     only({ name: 'sql', path: '(kysely|libsql|pg)/' }, [
       'store',

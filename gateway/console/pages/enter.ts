@@ -22,7 +22,10 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
     const outcome = name
       ? await people.signUp({ name, email, password }, visitorOf(request))
       : ({ kind: 'no', message: 'A name is missing.' } as const);
-    if (outcome.kind === 'no') { signUpPage(response, outcome.message, { name, email }); return; }
+    if (outcome.kind === 'no') {
+      signUpPage(response, outcome.message, { name, email });
+      return;
+    }
     mailPage(response, parts, email);
   });
 
@@ -46,7 +49,10 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   router.post('/sign-in', bounded, async (request, response) => {
     const [email, to] = [textOf(request, 'email', 320), textOf(request, 'to', 500)];
     const outcome = await people.signIn(email, passwordOf(request), visitorOf(request));
-    if (outcome.kind === 'no') { signInPage(response, to, outcome.message, email); return; }
+    if (outcome.kind === 'no') {
+      signInPage(response, to, outcome.message, email);
+      return;
+    }
     setCookies(response, outcome);
     response.redirect(303, /^\/console(\/|$)/.test(to) ? to : '/console');
   });
@@ -59,14 +65,20 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   router.post('/forgot', bounded, async (request, response) => {
     const email = textOf(request, 'email', 320);
     const outcome = await people.forgot(email, visitorOf(request));
-    if (outcome.kind === 'no') { forgotPage(response, outcome.message); return; }
+    if (outcome.kind === 'no') {
+      forgotPage(response, outcome.message);
+      return;
+    }
     mailPage(response, parts, email);
   });
   router.get('/reset', (request, response) => resetPage(response, queryOf(request, 'token')));
   router.post('/reset', bounded, async (request, response) => {
     const token = textOf(request, 'token', 4000);
     const outcome = await people.reset(token, passwordOf(request), visitorOf(request));
-    if (outcome.kind === 'no') { resetPage(response, token, outcome.message); return; }
+    if (outcome.kind === 'no') {
+      resetPage(response, token, outcome.message);
+      return;
+    }
     signInPage(response, '', undefined, '', 'Your new password is set. Sign in with it.');
   });
 

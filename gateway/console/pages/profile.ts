@@ -62,7 +62,10 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
     '/profile/sessions/:id/end',
     guard.signedIn(async (viewer, request, response) => {
       const outcome = await people.endSession(idOf(request), visitorOf(request));
-      if (outcome.kind === 'no') { sayNotFound(viewer, response); return; }
+      if (outcome.kind === 'no') {
+        sayNotFound(viewer, response);
+        return;
+      }
       return show(viewer, request, response, notice('good', 'The session has ended.'));
     }),
   );

@@ -18,7 +18,8 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
     guard.signedIn(async (viewer, request, response) => {
       const { id } = request.query;
       if (typeof id === 'string' && id.trim() !== '') {
-        response.redirect(303, `${PATH}/${encodeURIComponent(id.trim().slice(0, 100))}`); return;
+        response.redirect(303, `${PATH}/${encodeURIComponent(id.trim().slice(0, 100))}`);
+        return;
       }
       const latest = await usage.latest(viewer.membership.accountId, LATEST);
       sendPage(response, {
@@ -50,7 +51,10 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
     '/requests/:id',
     guard.signedIn(async (viewer, request, response) => {
       const found = await usage.inspect(viewer.membership.accountId, idOf(request));
-      if (!found) { sayNotFound(viewer, response); return; }
+      if (!found) {
+        sayNotFound(viewer, response);
+        return;
+      }
       sendPage(response, {
         title: 'One request',
         viewer,
