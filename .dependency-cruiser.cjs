@@ -59,8 +59,18 @@ module.exports = {
       'observe',
       'search-core',
     ]),
+    room('mcp', ['domain', 'search', 'http', 'x402', 'keys', 'limits', 'search-core']),
+    room('oauth', ['domain', 'store', 'keys', 'accounts']),
     room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
-    only({ name: 'express', path: 'express/' }, ['http', 'mcp', 'console', 'app', 'people-access', 'main']),
+    only({ name: 'express', path: 'express/' }, [
+      'http',
+      'mcp',
+      'oauth',
+      'console',
+      'app',
+      'people-access',
+      'main',
+    ]),
     only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),
     only({ name: 'sql', path: '(kysely|libsql|pg)/' }, [
       'store',
@@ -68,6 +78,7 @@ module.exports = {
       'accounts',
       'keys',
       'settlement',
+      'oauth',
     ]),
   ],
   options: {

@@ -78,7 +78,7 @@ const settings = {
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).optional(),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
   RPC_URLS: rpcUrls.optional(),
@@ -145,8 +145,10 @@ export type ChainConfig =
 
 export interface Config extends Omit<
   Settings,
-  'RPC_URLS' | 'PAY_TO' | 'RELAYER_PRIVATE_KEY' | 'RELAYER_PRIVATE_KEY_FILE'
+  'RPC_URLS' | 'PAY_TO' | 'RELAYER_PRIVATE_KEY' | 'RELAYER_PRIVATE_KEY_FILE' | 'LOG_LEVEL'
 > {
+  /** Unless set, `warn` where a person watches a development start, and `info` elsewhere. */
+  readonly LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly chain: ChainConfig;
 }
 
@@ -171,7 +173,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
     );
   }
   const { RPC_URLS, PAY_TO, RELAYER_PRIVATE_KEY, RELAYER_PRIVATE_KEY_FILE, ...rest } = parsed.data;
-  return { ...rest, chain: chainConfig(parsed.data, forkUrlOf(args)) };
+  const chain = chainConfig(parsed.data, forkUrlOf(args));
+  const LOG_LEVEL = rest.LOG_LEVEL ?? (chain.kind === 'development' ? 'warn' : 'info');
+  return { ...rest, LOG_LEVEL, chain };
 }
 
 const RELAYER = 'RELAYER_PRIVATE_KEY or RELAYER_PRIVATE_KEY_FILE';

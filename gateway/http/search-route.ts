@@ -66,7 +66,7 @@ function addressOf(request: Request): string {
 }
 
 /** Aborts when the caller closes its connection before it has the whole reply. */
-function goneSignal(response: Response): AbortSignal {
+export function goneSignal(response: Response): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();

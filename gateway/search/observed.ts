@@ -18,4 +18,9 @@ export function observed(search: Search, metrics: Metrics, log: Log, clock: Cloc
   };
 }
 
-const PAYERS = { none: 'nobody', bearer: 'account', payment: 'payment' } as const;
+const PAYERS = {
+  none: 'nobody',
+  bearer: 'account',
+  account: 'account',
+  payment: 'payment',
+} as const;

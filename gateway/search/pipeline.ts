@@ -126,6 +126,7 @@ async function identify<Payload extends object>(
     const caller = await parts.authenticate(credentials.authorization, address);
     return isRefusal(caller) ? caller : { kind: 'account', caller };
   }
+  if (credentials.kind === 'account') return credentials;
   if (face === 'api') return KEY_REQUIRED;
   if (credentials.kind === 'none') return { kind: 'nobody' };
   const payload = parts.readPayment(credentials.version, credentials.value);
