@@ -20,7 +20,7 @@ export interface PaymentFacts {
   readonly broadcastAt?: UnixMillis;
   readonly settledAt?: UnixMillis;
   readonly finalAt?: UnixMillis;
-  /** Kept when the payment settles again: then settledAt is set, too. */
+  /** Kept for the record when the payment is broadcast and settles again. */
   readonly reorgedAt?: UnixMillis;
   readonly releasedAt?: UnixMillis;
   readonly failedAt?: UnixMillis;
@@ -29,27 +29,26 @@ export interface PaymentFacts {
 /**
  * The status that the facts amount to. The first row that matches wins; `·` matches anything.
  *
- *     released  failed  final  settled  reorged  broadcast  signed  served │ status
- *     yes       ·       ·      ·        ·        ·          ·       ·      │ released
- *     ·         yes     ·      ·        ·        ·          ·       ·      │ failed
- *     ·         ·       yes    ·        ·        ·          ·       ·      │ final
- *     ·         ·       ·      yes      ·        ·          ·       ·      │ settled
- *     ·         ·       ·      ·        yes      before it  ·       ·      │ reorged
- *     ·         ·       ·      ·        ·        yes        ·       ·      │ broadcast
- *     ·         ·       ·      ·        ·        ·          yes     ·      │ signed
- *     ·         ·       ·      ·        ·        ·          ·       yes    │ served
- *     ·         ·       ·      ·        ·        ·          ·       ·      │ reserved
+ *     released  failed  final  settled  broadcast  reorged  signed  served │ status
+ *     yes       ·       ·      ·        ·          ·        ·       ·      │ released
+ *     ·         yes     ·      ·        ·          ·        ·       ·      │ failed
+ *     ·         ·       yes    ·        ·          ·        ·       ·      │ final
+ *     ·         ·       ·      yes      ·          ·        ·       ·      │ settled
+ *     ·         ·       ·      ·        yes        ·        ·       ·      │ broadcast
+ *     ·         ·       ·      ·        ·          yes      ·       ·      │ reorged
+ *     ·         ·       ·      ·        ·          ·        yes     ·      │ signed
+ *     ·         ·       ·      ·        ·          ·        ·       yes    │ served
+ *     ·         ·       ·      ·        ·          ·        ·       ·      │ reserved
  *
- * "before it": no broadcast after the reorganization. A reorg takes `settledAt` back.
+ * A reorg takes `settledAt` and `broadcastAt` back: the transaction has to go out again.
  */
 export function statusOf(facts: PaymentFacts): PaymentStatus {
   if (facts.releasedAt !== undefined) return 'released';
   if (facts.failedAt !== undefined) return 'failed';
   if (facts.finalAt !== undefined) return 'final';
   if (facts.settledAt !== undefined) return 'settled';
-  const { reorgedAt, broadcastAt } = facts;
-  if (reorgedAt !== undefined && (broadcastAt ?? 0) <= reorgedAt) return 'reorged';
-  if (broadcastAt !== undefined) return 'broadcast';
+  if (facts.broadcastAt !== undefined) return 'broadcast';
+  if (facts.reorgedAt !== undefined) return 'reorged';
   if (facts.signedAt !== undefined) return 'signed';
   if (facts.servedAt !== undefined) return 'served';
   return 'reserved';

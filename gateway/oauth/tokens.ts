@@ -52,7 +52,7 @@ async function readToken(
   if (!found?.isValid || found.aud !== resource) return INVALID;
   const subject = parseSubject(found.accountId);
   if (!subject || !(await parts.isMember(subject))) return INVALID;
-  const client = await parts.provider.Client.find(found.clientId);
+  const client = await parts.provider.Client.find(found.clientId ?? '');
   const account = await accountOf(parts.store, subject.accountId);
   if (!client || !account) return INVALID;
   if ('refusal' in account) return account.refusal;

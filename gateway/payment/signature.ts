@@ -51,8 +51,29 @@ export function isCanonical(signature: Hex): boolean {
   return (v === 27 || v === 28) && BigInt(`0x${signature.slice(66, 130)}`) <= HALF_ORDER;
 }
 
-/** The account whose key signed `digest`, or undefined where r‖s‖v is no point on the curve. */
-export async function recover(digest: Hex, signature: Hex): Promise<Address | undefined> {
+/** Who signed what, as far as it was asked lately. */
+export type Recover = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
+
+/**
+ * Finds the account whose key signed a digest: undefined where r‖s‖v is no point on the curve.
+ * The last `memoryMax` answers are kept, because a recovery takes more than a millisecond and
+ * copies of one payment arrive in crowds; concurrent copies share one recovery.
+ */
+export function createRecover(memoryMax: number): Recover {
+  const known = new Map<string, Promise<Address | undefined>>();
+  return (digest, signature) => {
+    const key = digest + signature;
+    const answer = known.get(key);
+    if (answer) return answer;
+    const [oldest] = known.keys();
+    if (known.size >= memoryMax && oldest !== undefined) known.delete(oldest);
+    const asked = recoverSigner(digest, signature);
+    known.set(key, asked);
+    return asked;
+  };
+}
+
+async function recoverSigner(digest: Hex, signature: Hex): Promise<Address | undefined> {
   try {
     return address(await recoverAddress({ hash: digest, signature }));
   } catch {

@@ -1,21 +1,21 @@
 import { Tokens, tokenize } from '../analyze/tokenize.js';
 import type { SearchRequest } from '../contract.js';
 import type { Page } from '../page.js';
-import { cleanTitle, describe } from '../passage/describe.js';
+import { cleanText, cleanTitle } from '../passage/clean.js';
+import { Describer } from '../passage/describe.js';
 import { parseQuery, type Query } from '../query/parse.js';
-import { inverseDocumentFrequency, lengthCode, norms, saturate } from '../rank/bm25f.js';
+import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
+import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
 import { BODY_START, holdsPhrase, nearness } from '../rank/nearness.js';
 import { byScore, comparable, type Ranked, rerank, RERANKED } from '../rank/rerank.js';
 import type { Change, Engine, EngineStats, SearchOutcome } from './port.js';
 
-/** At most so many occurrences of a word in a title count (the index keeps two bits for them). */
-const TITLE_OCCURRENCES_MAX = 3;
-
 interface Entry {
   readonly page: Page;
   readonly positions: ReadonlyMap<string, Int32Array>;
-  readonly bodyLength: number;
-  readonly titleLength: number;
+  /** Length codes. */
+  readonly body: number;
+  readonly title: number;
 }
 
 const EMPTY = new Int32Array(0);
@@ -50,13 +50,14 @@ export class MemoryEngine implements Engine {
   search(request: SearchRequest): Promise<SearchOutcome> {
     const query = parseQuery(request.query);
     const weights = this.weights(query);
+    const describer = new Describer(query.terms, weights);
     const results = this.rank(query)
       .slice(0, request.maxResults)
       .flatMap(({ page }) => this.searchable[page] ?? [])
       .map(({ page }) => ({
         title: cleanTitle(page.title, page.url),
         url: page.url,
-        description: describe(page.text, weights, query.terms, request.maxDescriptionLength),
+        description: describer.describe(page.text, request.maxDescriptionLength),
       }));
     return Promise.resolve({ results, metrics: { ended: 'complete', postings: 0 } });
   }
@@ -66,13 +67,14 @@ export class MemoryEngine implements Engine {
     const weights = this.weights(query);
     const best = this.byRelevance(query, weights).slice(0, RERANKED);
     const idfs = query.terms.map((term) => weights.get(term) ?? 0);
-    return rerank(best, (page) => {
+    const nearnessOf = ({ page }: Ranked): number => {
       const { positions } = this.searchable[page] ?? {};
       return nearness(
         query.terms.map((term) => positions?.get(term) ?? EMPTY),
         idfs,
       );
-    });
+    };
+    return query.terms.length < 2 ? best : rerank(best, best.map(nearnessOf));
   }
 
   close(): Promise<void> {
@@ -94,19 +96,21 @@ export class MemoryEngine implements Engine {
   private byRelevance(query: Query, weights: ReadonlyMap<string, number>): Ranked[] {
     const count = this.searchable.length;
     const average = (length: (entry: Entry) => number): number =>
-      Math.max(1, this.searchable.reduce((sum, one) => sum + length(one), 0) / count);
+      Math.max(
+        1,
+        this.searchable.reduce((sum, one) => sum + (LENGTHS[length(one)] ?? 0), 0) / count,
+      );
     const tables = norms({
-      pages: count,
-      averageBody: average((one) => one.bodyLength),
-      averageTitle: average((one) => one.titleLength),
+      averageBody: average((one) => one.body),
+      averageTitle: average((one) => one.title),
     });
     const ranked: Ranked[] = [];
     this.searchable.forEach((one, page) => {
       const lists = (terms: readonly string[]): Int32Array[] =>
         terms.map((term) => one.positions.get(term) ?? EMPTY);
       if (!query.phrases.every((phrase) => holdsPhrase(lists(phrase)))) return;
-      const body = tables.body[lengthCode(one.bodyLength)] ?? 0;
-      const title = tables.title[lengthCode(one.titleLength)] ?? 0;
+      const body = tables.body[one.body] ?? 0;
+      const title = tables.title[one.title] ?? 0;
       let score = 0;
       for (const term of query.terms) {
         const positions = one.positions.get(term);
@@ -141,9 +145,9 @@ function entry(page: Page): Entry {
   const titleLength = add(page.title, 0, BODY_START - 1, TITLE_OCCURRENCES_MAX);
   const bodyLength = add(page.text, BODY_START, Infinity, Infinity);
   return {
-    page,
+    page: { ...page, text: cleanText(page.text) },
     positions: new Map([...positions].map(([term, list]) => [term, Int32Array.from(list)])),
-    bodyLength,
-    titleLength,
+    body: lengthCode(bodyLength),
+    title: lengthCode(titleLength),
   };
 }

@@ -1,31 +1,38 @@
-import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
-import { once } from 'node:events';
-import { join } from 'node:path';
+import { openWriter } from './writer.js';
 import type { Page } from '../page.js';
 
 export interface BuildProgress {
   readonly pages: number;
-  readonly textBytes: number;
-  readonly segments: number;
+  /** UTF-16 code units of text so far. */
+  readonly textLength: number;
 }
 
-/** Replaces the whole index of `indexDir` by `pages`, in one atomic commit at the end. */
+const PROGRESS_PAGES = 1_000;
+
+/**
+ * Replaces the whole index of a directory by `pages`, in one commit at the end; until then, and if
+ * it fails, the old index serves. What comes out is one segment.
+ * @throws Error if another process writes the index
+ */
 export async function buildIndex(
   indexDir: string,
   pages: AsyncIterable<Page>,
   onProgress?: (progress: BuildProgress) => void,
 ): Promise<BuildProgress> {
-  mkdirSync(indexDir, { recursive: true });
-  const out = createWriteStream(join(indexDir, 'pages.jsonl.new'));
-  const progress = { pages: 0, textBytes: 0, segments: 1 };
-  for await (const { url, title, text } of pages) {
-    if (!out.write(`${JSON.stringify({ url, title, text })}\n`)) await once(out, 'drain');
-    progress.pages++;
-    progress.textBytes += Buffer.byteLength(text);
-    if (progress.pages % 1_000 === 0) onProgress?.({ ...progress });
+  const writer = await openWriter(indexDir);
+  try {
+    const progress = { pages: 0, textLength: 0 };
+    writer.clear();
+    for await (const page of pages) {
+      await writer.put(page);
+      progress.pages++;
+      progress.textLength += page.text.length;
+      if (progress.pages % PROGRESS_PAGES === 0) onProgress?.({ ...progress });
+    }
+    await writer.compact();
+    onProgress?.({ ...progress });
+    return progress;
+  } finally {
+    await writer.close();
   }
-  out.end();
-  await once(out, 'finish');
-  renameSync(join(indexDir, 'pages.jsonl.new'), join(indexDir, 'pages.jsonl'));
-  return progress;
 }

@@ -16,11 +16,8 @@ export const TITLE_B = 0.75;
 /** How much more an occurrence in the title says than one in the body. */
 export const TITLE_WEIGHT = 3;
 
-/** What the formula needs to know of the whole index. */
-export interface Collection {
-  /** Pages; at least 1 where anything is scored. */
-  readonly pages: number;
-  /** Average words per page and field; at least 1. */
+/** Average words per page in each field; at least 1. Of coded lengths, see `lengthCode`. */
+export interface Averages {
   readonly averageBody: number;
   readonly averageTitle: number;
 }
@@ -55,11 +52,11 @@ export interface Norms {
   readonly title: Float64Array;
 }
 
-export function norms(collection: Collection): Norms {
+export function norms(averages: Averages): Norms {
   const table = (b: number, average: number, weight: number): Float64Array =>
     LENGTHS.map((length) => weight / (1 - b + (b * length) / average));
   return {
-    body: table(BODY_B, collection.averageBody, 1),
-    title: table(TITLE_B, collection.averageTitle, TITLE_WEIGHT),
+    body: table(BODY_B, averages.averageBody, 1),
+    title: table(TITLE_B, averages.averageTitle, TITLE_WEIGHT),
   };
 }

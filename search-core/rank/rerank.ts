@@ -20,12 +20,12 @@ export function byScore(a: Ranked, b: Ranked): number {
   return b.score - a.score || a.page - b.page;
 }
 
-/** Adds nearness to the best pages' scores and puts them in their final order. */
-export function rerank(best: readonly Ranked[], nearnessOf: (page: number) => number): Ranked[] {
+/** Adds each page's nearness to its score and puts the pages in their final order. */
+export function rerank(best: readonly Ranked[], nearness: readonly number[]): Ranked[] {
   return best
-    .map(({ page, score }) => ({
+    .map(({ page, score }, i) => ({
       page,
-      score: comparable(score + NEARNESS_WEIGHT * nearnessOf(page)),
+      score: comparable(score + NEARNESS_WEIGHT * (nearness[i] ?? 0)),
     }))
     .sort(byScore);
 }
