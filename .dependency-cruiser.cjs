@@ -61,11 +61,12 @@ module.exports = {
     ]),
     room('mcp', ['domain', 'search', 'http', 'x402', 'keys', 'limits', 'search-core']),
     room('oauth', ['domain', 'store', 'keys', 'accounts']),
+    room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
     only({ name: 'express', path: 'express/' }, [
       'http',
       'mcp',
       'oauth',
-      'accounts',
+      'console',
       'app',
       'main',
     ]),

@@ -17,6 +17,8 @@ export interface AppParts extends SearchRouteParts {
   /** Proxies in front of the service whose `X-Forwarded-For` is believed; 0 believes nobody. */
   readonly trustedProxies: number;
   readonly health: { readonly live: RequestHandler; readonly ready: RequestHandler };
+  /** Further routes of this face, after the search and before the 404. */
+  readonly routes?: RequestHandler;
 }
 
 /** One face of the service: its routes, and the order of what happens to a request. */
@@ -33,6 +35,7 @@ export function createApp(parts: AppParts): Express {
   app.use('/search', cors);
   app.post('/search', searchRoute(parts));
   app.all('/search', methodNotAllowed);
+  if (parts.routes) app.use(parts.routes);
   app.use(notFound);
   app.use(handleBug(parts.log));
   return app;

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { USDC_ADDRESS, BASE_CHAIN_ID, USDC_DOMAIN } from '../contracts-abi/addresses.js';
 import { createChainClient, type ChainClient } from './chain/client.js';
 import { preflight } from './chain/preflight.js';
@@ -46,7 +45,6 @@ export async function openChain(
   const source = await findChain(config, ports.log);
   const client = createChainClient({
     urls: source.rpcUrls,
-    ...ports,
     onCall: (method) => ports.metrics.rpcCall(method),
   });
   const stop = async () => {
@@ -87,7 +85,7 @@ async function startLocal(
 ): Promise<ChainSource> {
   const blockTimeMs = config.DEV_BLOCK_TIME_MS;
   const local = await startDevChain({
-    dataDir: join(config.DATA_DIR, 'chain'),
+    dataDir: config.DATA_DIR,
     port: config.DEV_CHAIN_PORT,
     blockTimeSeconds: blockTimeMs / 1000,
     ...(forkUrl !== undefined && { forkUrl }),

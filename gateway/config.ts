@@ -65,7 +65,20 @@ const settings = {
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
     .optional(),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** Mail server for people's sign-up and invitations: `smtp://user:password@host:port`; without it
+   * mail stays in the database. */
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
+    .optional(),
+  /** Sender of that mail. */
+  MAIL_FROM: z.string().min(3).max(320).default('search402 <search402@localhost>'),
+  /** E-mail addresses of those who see the console's operator page, comma-separated. */
+  OPERATOR_EMAILS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).optional(),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
   RPC_URLS: rpcUrls.optional(),
@@ -132,8 +145,10 @@ export type ChainConfig =
 
 export interface Config extends Omit<
   Settings,
-  'RPC_URLS' | 'PAY_TO' | 'RELAYER_PRIVATE_KEY' | 'RELAYER_PRIVATE_KEY_FILE'
+  'RPC_URLS' | 'PAY_TO' | 'RELAYER_PRIVATE_KEY' | 'RELAYER_PRIVATE_KEY_FILE' | 'LOG_LEVEL'
 > {
+  /** Unless set, `warn` where a person watches a development start, and `info` elsewhere. */
+  readonly LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly chain: ChainConfig;
 }
 
@@ -158,7 +173,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
     );
   }
   const { RPC_URLS, PAY_TO, RELAYER_PRIVATE_KEY, RELAYER_PRIVATE_KEY_FILE, ...rest } = parsed.data;
-  return { ...rest, chain: chainConfig(parsed.data, forkUrlOf(args)) };
+  const chain = chainConfig(parsed.data, forkUrlOf(args));
+  const LOG_LEVEL = rest.LOG_LEVEL ?? (chain.kind === 'development' ? 'warn' : 'info');
+  return { ...rest, LOG_LEVEL, chain };
 }
 
 const RELAYER = 'RELAYER_PRIVATE_KEY or RELAYER_PRIVATE_KEY_FILE';

@@ -1,13 +1,20 @@
 import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from './domain/ports.js';
+import { isRefusal } from './domain/refusal.js';
 import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
 import type { PaymentWire } from './http/search-route.js';
+import type { ChainFacts } from './payment/on-chain.js';
 import { createVerifier } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
-import { openSettlement, type Settlement } from './settlement/settlement.js';
+import { TransferBooks } from './ledger/transfers.js';
+import type { BlockFacts } from './settlement/chain.js';
+import { createRpcChain } from './settlement/rpc-chain.js';
+import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
+import { Settlement } from './settlement/settlement.js';
+import { createLocalSigner } from './settlement/signer.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
@@ -19,8 +26,9 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
-  readonly settlement: Settlement;
   health(): PartHealth;
+  /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
+  stop(deadlineMs: number): Promise<void>;
 }
 
 /** Seconds that must be left of an authorization after its search, to get it into a block. */
@@ -54,8 +62,8 @@ export async function openPayments(
     description: 'Keyword web search: ranked pages with title, URL and a long passage',
     mimeType: 'application/json',
   };
-  const offer = () => OFFER;
-  const OFFER = { terms, resource };
+  const standing = { terms, resource };
+  const offer = () => standing;
   const ledger = createLedger({ store, clock, random, owner: random.uuid() });
   const verifier = createVerifier({
     chain: chain.client,
@@ -68,18 +76,56 @@ export async function openPayments(
     },
     eip6492Factories: [],
   });
-  const settlement = await openSettlement();
+  const settlement = new Settlement(
+    {
+      chain: createRpcChain(chain.chainId, chain.client),
+      ledger,
+      books: new TransferBooks(store, clock),
+      clock,
+      random,
+      log,
+      settings: {
+        ...SETTLEMENT_DEFAULTS,
+        blockTimeMs: chain.blockTimeMs,
+        confirmations: config.CONFIRMATIONS,
+      },
+    },
+    [createLocalSigner(chain.relayerKey)],
+  );
+  await settlement.start();
   return {
     wire: createWire(offer, config.X402_V1),
-    settlement,
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
     searchForPayment: createPaidSearch({
-      verifier,
+      verifier: {
+        check: (payment) => verifier.check(payment),
+        confirm: async (authorization) => {
+          const confirmed = await verifier.confirm(authorization);
+          if (!isRefusal(confirmed)) settlement.observe(blockOf(confirmed.facts));
+          return confirmed;
+        },
+      },
       ledger,
       settlement,
       settlementWaitMs: config.SETTLEMENT_WAIT_MS,
     }),
-    health: () => settlement.health(),
+    health: () => healthOf(settlement),
+    stop: async (deadlineMs) => {
+      const open = await settlement.drain({ deadlineMs });
+      if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
+    },
   };
+}
+
+/** The block that a verification saw; the settlement need not ask for it again. */
+function blockOf({ blockNumber, timestamp, baseFeePerGas }: ChainFacts): BlockFacts {
+  return { number: blockNumber, timestamp, baseFee: baseFeePerGas };
+}
+
+function healthOf(settlement: Settlement): PartHealth {
+  const { ready, lanes } = settlement.health();
+  if (ready) return { ready };
+  const reasons = lanes.map(({ relayer, halted }) => `${relayer}: ${halted ?? 'open'}`);
+  return { ready, detail: reasons.join('; ') };
 }

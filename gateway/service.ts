@@ -3,7 +3,9 @@ import type { RequestListener, Server } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openAccess } from './access.js';
+import { PEOPLE_MIGRATIONS } from './accounts/people/schema.js';
 import { ACCOUNT_MIGRATIONS } from './accounts/schema.js';
+import { USAGE_MIGRATIONS } from './accounts/usage/schema.js';
 import { createApp } from './app.js';
 import type { BannerFacts } from './banner.js';
 import { openChain } from './chain-access.js';
@@ -18,6 +20,7 @@ import { LEDGER_MIGRATIONS } from './ledger/migrations.js';
 import { createHealth } from './observe/health.js';
 import { createMetrics } from './observe/metrics.js';
 import { openPayments } from './payments.js';
+import { openPeopleAccess } from './people-access.js';
 import { openSearchCore } from './processes/open-search-core.js';
 import type { Face } from './search/caller.js';
 import { createKeyedSearch } from './search/keyed.js';
@@ -97,7 +100,13 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
-      migrations: [...KEY_MIGRATIONS, ...ACCOUNT_MIGRATIONS, ...LEDGER_MIGRATIONS],
+      migrations: [
+        ...KEY_MIGRATIONS,
+        ...ACCOUNT_MIGRATIONS,
+        ...PEOPLE_MIGRATIONS,
+        ...USAGE_MIGRATIONS,
+        ...LEDGER_MIGRATIONS,
+      ],
     },
     { clock, random, onFailed: onFatal },
   );
@@ -108,6 +117,25 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${servers.gateway}`;
   const payments = await openPayments(config, { store, chain, publicUrl, ...ports });
   stops.add('settlement', () => payments.stop(drainMs));
+
+  const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
+  const people = await stops.keep(
+    'people',
+    openPeopleAccess(
+      store,
+      access,
+      {
+        publicUrl,
+        ...(config.SMTP_URL !== undefined && { smtpUrl: config.SMTP_URL }),
+        mailFrom: config.MAIL_FROM,
+        isOutboxShown: config.chain.kind === 'development',
+        operatorEmails: config.OPERATOR_EMAILS,
+        priceUnits: config.PRICE_USD,
+        bodyLimits,
+      },
+      ports,
+    ),
+  );
 
   const upstream = createUpstream({
     url: core.url,
@@ -120,6 +148,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const search = observed(
     createSearch({
       run: upstream,
+      meter: people.meter,
       authenticate: access.authenticate,
       admitCaller: (caller) => access.limits.admit(caller),
       admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
@@ -142,7 +171,8 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
       face,
       search,
       wire: payments.wire,
-      bodyLimits: { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS },
+      bodyLimits,
+      routes: face === 'gateway' ? people.consoleAndAccount : people.account,
       trustedProxies: config.TRUSTED_PROXIES,
       health: healthRoutes(health),
       random,

@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { inChunks } from './chunks.js';
 import type { CreditHold } from './hold.js';
 import type { AccountTables } from './schema.js';
 
@@ -281,14 +282,3 @@ class Changes {
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) =>
   a < b ? -1 : a > b ? 1 : 0;
-
-/**
- * Splits a list into chunks of 64, 16, 4 and 1: few statements for many rows, and only four texts
- * of each statement, so that every one of them stays prepared.
- */
-function* inChunks<T>(items: readonly T[]): Iterable<readonly T[]> {
-  let from = 0;
-  for (const size of [64, 16, 4, 1]) {
-    for (; items.length - from >= size; from += size) yield items.slice(from, from + size);
-  }
-}

@@ -48,7 +48,20 @@ interface KeyMonthRow {
   used: Int;
 }
 
+/** A top-up that was ordered with a payment; granted once the payment has settled. */
+interface TopUpRow {
+  /** The id of the request that first presented the payment. */
+  request_id: string;
+  account_id: string;
+  credits: Int;
+  /** Atomic USDC. */
+  amount: Int;
+  created_at: Int;
+  granted_at: Fact;
+}
+
 export interface AccountTables extends KeyTables {
+  top_ups: TopUpRow;
   credit_balances: CreditBalanceRow;
   credit_transfers: CreditTransferRow;
   key_months: KeyMonthRow;
@@ -94,6 +107,21 @@ export const ACCOUNT_MIGRATIONS: readonly Migration[] = [
         used ${int} not null check (used >= 0),
         primary key (key_id, month)
       ) ${strict}`,
+    ],
+  },
+  {
+    name: 'accounts-004-top-ups',
+    statements: ({ int, strict }) => [
+      `create table top_ups (
+        request_id text not null primary key,
+        account_id text not null references accounts (id),
+        credits ${int} not null check (credits > 0),
+        amount ${int} not null,
+        created_at ${int} not null,
+        granted_at ${int}
+      ) ${strict}`,
+      // Orders whose payment may have settled while nobody was there to book it.
+      `create index top_ups_open on top_ups (created_at) where granted_at is null`,
     ],
   },
 ];

@@ -34,9 +34,8 @@ export function rateHeaders(admission: Admission): Readonly<Record<string, strin
 
 export function limited(rate: RateState, waitMs: number, who: string): Admission {
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-  const detail =
-    `${who} may send ${rate.limit} of these ${rate.windowSeconds === 1 ? 'per second' : `in ${rate.windowSeconds} seconds`}. ` +
-    `Send the request again after ${retryAfterSeconds} s.`;
+  const span = rate.windowSeconds === 1 ? 'per second' : `in ${rate.windowSeconds} seconds`;
+  const detail = `${who} may send ${rate.limit} of these ${span}.`;
   return {
     kind: 'limited',
     rate,

@@ -34,6 +34,6 @@ export function createKeyedSearch<Hold extends object>(credits: Credits<Hold>) {
       return { kind: 'refused', requestId, refusal: answer };
     }
     await credits.spend(hold);
-    return { kind: 'results', requestId, body: answer.body };
+    return { kind: 'results', requestId, body: answer.body, resultCount: answer.resultCount };
   };
 }

@@ -22,9 +22,14 @@ export interface SearchCall {
   readonly signal: AbortSignal;
 }
 
+/** Told how a search of an account ended; `request` is what it asked, once that was known. */
+export type Metered = (reply: SearchReply, request?: SearchRequest) => void;
+
 /** The parts that a search is made of; `main` wires them. */
 export interface SearchParts<Payload> {
   readonly run: RunSearch;
+  /** Called when an account's search begins, for its usage. */
+  meter(caller: Caller, requestId: string): Metered;
   /** Checks an Authorization header's value. */
   authenticate(authorization: string, address: string): Promise<Caller | Refusal>;
   /** Limits by account. */
@@ -69,13 +74,17 @@ export function createSearch<Payload extends object>(parts: SearchParts<Payload>
     const { requestId, signal } = call;
     const asker = await identify(call, parts);
     if (isRefusal(asker)) return refused(requestId, asker);
+    const metered = asker.kind === 'account' ? parts.meter(asker.caller, requestId) : undefined;
     const admission = await admit(call, asker, parts);
-    if (admission.kind === 'limited') {
-      return withRate(refused(requestId, admission.refusal), admission);
-    }
+    if (admission.kind === 'limited') return end(refused(requestId, admission.refusal));
     const request = parseSearchRequest(call.body);
-    if (isRefusal(request)) return withRate(refused(requestId, request), admission);
-    return withRate(await payAndSearch(asker, request), admission);
+    if (isRefusal(request)) return end(refused(requestId, request));
+    return end(await payAndSearch(asker, request), request);
+
+    function end(reply: SearchReply, asked?: SearchRequest): SearchReply {
+      metered?.(reply, asked);
+      return withRate(reply, admission);
+    }
 
     async function payAndSearch(
       paying: Asker<Payload>,

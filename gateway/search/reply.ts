@@ -9,6 +9,8 @@ export type SearchReply =
       readonly requestId: string;
       /** The exact bytes of the SearchResponse. */
       readonly body: Uint8Array;
+      /** Known to whoever ran the search; a reply that was kept does not say it. */
+      readonly resultCount?: number;
       readonly receipt?: Receipt;
       readonly rate?: RateState;
     }

@@ -66,6 +66,7 @@ export class Flight implements Watched {
       log.warn({ transaction: hash, error: String(error) }, 'broadcast without an answer');
       return undefined;
     });
+    await this.parts.checkpoint('after-broadcast');
     books.recordBroadcast(hash).catch((error: unknown) => {
       log.warn({ transaction: hash, error: String(error) }, 'could not record a broadcast');
     });
@@ -104,11 +105,13 @@ export class Flight implements Watched {
       // The token either reverts or emits its logs: this endpoint does not tell the truth.
       throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
     }
+    await this.parts.checkpoint('after-receipt');
     await this.parts.books.recordMined(
       id,
       receipt,
       moved.map((payment) => payment.id),
     );
+    await this.parts.checkpoint('after-settle-commit');
     this.parts.onEnded(moved, unmoved, receipt.gasUsed * receipt.gasPrice);
   }
 

@@ -145,7 +145,7 @@ export class Lane {
     payments: readonly Payment[],
     nonce = this.#nextNonce,
   ): Promise<Flight | undefined> {
-    const { random, chain, books, facts, settings } = this.parts;
+    const { random, chain, books, facts, settings, checkpoint } = this.parts;
     const { gasLimit, to, data } = call;
     const id = random.uuid();
     const intent: NewIntent = {
@@ -162,6 +162,7 @@ export class Lane {
       intent,
       initialFees(await facts.baseFee(), settings),
     );
+    await checkpoint('after-sign');
     const signing = await books.recordSigned(
       intent,
       transaction,
@@ -172,6 +173,7 @@ export class Lane {
       return undefined;
     }
     if (nonce === this.#nextNonce) this.#nextNonce += 1n;
+    await checkpoint('after-sign-commit');
     const signedAt = this.parts.clock.now();
     const transactions = [{ ...transaction, signedAt }];
     return this.#fly({ ...intent, createdAt: signedAt, transactions, payments });

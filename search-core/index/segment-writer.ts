@@ -2,6 +2,7 @@ import { CheckedWriter } from '../disk/checked.js';
 import type { Directory } from '../disk/directory.js';
 import type { Page } from '../page.js';
 import { lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
+import { cleanText } from '../passage/clean.js';
 import { averages, SEGMENT_FILES, type SegmentMeta } from './files.js';
 import { hashUrl, writeKeys } from './keys.js';
 import { TermEncoder } from './postings/encoder.js';
@@ -34,7 +35,7 @@ export class SegmentWriter {
 
   /** Adds a page and its lengths in words. */
   addPage(page: Page, bodyLength: number, titleLength: number): void {
-    this.stored.add(page);
+    this.stored.add({ ...page, text: cleanText(page.text) });
     this.addDocument(hashUrl(page.url), lengthCode(bodyLength), lengthCode(titleLength));
   }
 

@@ -18,8 +18,6 @@ const BLOCK_BYTES = 4096;
 const LEVEL = 3;
 const HEADER_BYTES = 8;
 
-const decoder = new TextDecoder();
-
 /** Writes pages in order. */
 export class StoredWriter {
   private readonly text: CheckedWriter;
@@ -97,9 +95,7 @@ export class StoredReader {
   /** Throws DamagedIndexError where the block does not have its checksum. */
   page(document: number): Page {
     const block = this.blockOf(document);
-    const pages = this.unpack(block);
-    const page = pages(document - this.firstOf(block));
-    return page;
+    return this.unpack(block)(document - this.firstOf(block));
   }
 
   /** The blocks in order: their pages, and the bytes as they are on disk. */
@@ -108,6 +104,11 @@ export class StoredReader {
       const [first, end] = [this.firstOf(block), this.firstOf(block + 1)];
       yield { first, end, packed: this.packed(block) };
     }
+  }
+
+  /** Reads every block and compares its checksum. */
+  verify(): void {
+    for (let block = 0; block < this.blocks; block++) this.packed(block);
   }
 
   close(): void {
@@ -154,7 +155,7 @@ export class StoredReader {
     const lengths = Array.from({ length: 3 * count }, () => reader.varint());
     const starts = [reader.at];
     for (const length of lengths) starts.push((starts.at(-1) ?? 0) + length);
-    const part = (i: number): string => decoder.decode(bytes.subarray(starts[i], starts[i + 1]));
+    const part = (i: number): string => bytes.toString('utf8', starts[i], starts[i + 1]);
     return (n) => ({ url: part(3 * n), title: part(3 * n + 1), text: part(3 * n + 2) });
   }
 }

@@ -1,7 +1,8 @@
 import type { SearchRequest, SearchResultItem } from '../contract.js';
 import type { SearchLimits, SearchOutcome } from '../engines/port.js';
-import type { Leaf, Snapshot } from '../index/snapshot.js';
-import { cleanTitle, describe } from '../passage/describe.js';
+import type { Snapshot } from '../index/snapshot.js';
+import { cleanTitle } from '../passage/clean.js';
+import { Describer } from '../passage/describe.js';
 import { type Ranked, rerank, RERANKED } from '../rank/rerank.js';
 import { AnyWordSearch } from './any-word.js';
 import { Budget, type Now } from './budget.js';
@@ -31,9 +32,10 @@ export class Searcher {
     const found = lookUp(this.snapshot, query);
     const ranked = this.rank(query, found, budget);
     const weights = new Map([...found].map(([term, { idf }]) => [term, idf]));
+    const describer = new Describer(query.terms, weights);
     const results = ranked
       .slice(0, request.maxResults)
-      .map(({ page }) => this.result(page, query, weights, request.maxDescriptionLength));
+      .map(({ page }) => this.result(page, describer, request.maxDescriptionLength));
     return { results, metrics: { ended: budget.ended, postings: budget.postings } };
   }
 
@@ -77,15 +79,9 @@ export class Searcher {
     if (complete) new PhraseSearch(scorer, all, phrases, top, budget).run();
   }
 
-  private result(
-    document: number,
-    query: Query,
-    weights: ReadonlyMap<string, number>,
-    lengthMax: number,
-  ): SearchResultItem {
-    const leaf: Leaf = this.snapshot.leafOf(document);
+  private result(document: number, describer: Describer, lengthMax: number): SearchResultItem {
+    const leaf = this.snapshot.leafOf(document);
     const { url, title, text } = leaf.segment.page(document - leaf.base);
-    const description = describe(text, weights, query.terms, lengthMax);
-    return { title: cleanTitle(title, url), url, description };
+    return { title: cleanTitle(title, url), url, description: describer.describe(text, lengthMax) };
   }
 }

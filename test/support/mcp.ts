@@ -100,6 +100,7 @@ function fakeParts(
       const body = new TextEncoder().encode(JSON.stringify({ requestId, result }));
       return Promise.resolve({ kind: 'answer', body, resultCount: results.length });
     },
+    meter: () => () => undefined,
     authenticate: (authorization) => Promise.resolve(authenticated(authorization)),
     admitCaller: () => Promise.resolve({ kind: 'admitted', rate: RATE }),
     admitAddress: () => ({ kind: 'admitted', rate: RATE }),
