@@ -41,7 +41,8 @@ const FACT_CALLS: readonly Call[] = (
   data: encodeFunctionData({ abi: multicall3Abi, functionName }),
 }));
 
-interface Outcome {
+/** What one call of a Multicall3 batch returned. */
+export interface Outcome {
   readonly success: boolean;
   readonly returnData: Hex;
 }
@@ -70,7 +71,8 @@ export async function askChain(
   });
 }
 
-async function aggregate(
+/** Makes some calls in one `eth_call`; each may fail on its own. Rejects like the chain does. */
+export async function aggregate(
   chain: ChainCaller,
   calls: readonly Call[],
   deadlineMs: number,
@@ -137,7 +139,7 @@ function judge(
   return revert ? { kind: 'bad', ...revert } : { kind: 'silent' };
 }
 
-/** A 32-byte word that a successful call returned. */
-function readUint({ success, returnData }: Outcome): bigint | undefined {
+/** The 32-byte word that a successful call returned, if it is one. */
+export function readUint({ success, returnData }: Outcome): bigint | undefined {
   return success && returnData.length === 66 ? BigInt(returnData) : undefined;
 }

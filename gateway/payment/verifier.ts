@@ -22,6 +22,8 @@ export interface VerifierOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** What is asked now. */
   readonly offer: () => { readonly terms: PaymentTerms; readonly resource: Resource };
+  /** Whether a payment at another price may be made because it was quoted; no one by default. */
+  readonly honours?: (payment: PresentedPayment) => boolean;
   readonly limits: WindowLimits & {
     /** Longest wait for one call to the chain, in milliseconds. */
     readonly deadlineMs: number;
@@ -58,7 +60,7 @@ export interface Verifier {
 }
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { chain, clock, offer, limits } = options;
+  const { chain, clock, offer, honours = () => false, limits } = options;
   const chainTime = createChainTime(clock);
   const signerOf = createSignerOf();
   const checkSigner = createSignerCheck(options);
@@ -76,7 +78,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const signer = await signerOf(authorization, terms);
       const refusal = checkSigner(authorization, signer);
       if (refusal) return refusal;
-      const objection = matchPrice(payment, terms);
+      const differing = matchPrice(payment, terms);
+      const objection = differing && !honours(payment) ? differing : undefined;
       const signedBy = signer === 'key' ? 'key' : 'contract';
       return { ...authorization, signedBy, ...(objection && { objection }) };
     },
