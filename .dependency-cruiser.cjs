@@ -59,7 +59,17 @@ module.exports = {
       'observe',
       'search-core',
     ]),
-    only({ name: 'express', path: 'express/' }, ['http', 'mcp', 'accounts', 'app', 'main']),
+    room('mcp', ['domain', 'search', 'http', 'x402', 'keys', 'limits', 'search-core']),
+    room('oauth', ['domain', 'store', 'keys', 'accounts']),
+    room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
+    only({ name: 'express', path: 'express/' }, [
+      'http',
+      'mcp',
+      'oauth',
+      'console',
+      'app',
+      'main',
+    ]),
     only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),
     only({ name: 'sql', path: '(kysely|libsql|pg)/' }, [
       'store',
@@ -67,6 +77,7 @@ module.exports = {
       'accounts',
       'keys',
       'settlement',
+      'oauth',
     ]),
   ],
   options: {

@@ -1,0 +1,122 @@
+import type { Clock, Random } from '../domain/ports.js';
+import type { AuthorizationKey, SignedAuthorization } from '../payment/authorization.js';
+import type { Store } from '../store/store.js';
+import type { Payment, RequestBinding, StoredReply } from './payment.js';
+import { mayRelease, mayServe } from './status.js';
+import { paymentOf } from './tables.js';
+import { type LedgerTx, selectPayment, transition, type Transition } from './transition.js';
+
+/** The answer to a reservation: of all who ask at once, over all gateways, exactly one reserves. */
+export type Reservation =
+  | { readonly kind: 'reserved'; readonly payment: Payment }
+  /** Somebody holds this authorization already: wait for that payment's outcome. */
+  | { readonly kind: 'exists'; readonly payment: Payment };
+
+/** The books, as far as one paid search needs them. Every method that writes is durable. */
+export interface Ledger {
+  /** The payment of this authorization that was not released, if there is one. */
+  find(key: AuthorizationKey): Promise<Payment | undefined>;
+  get(paymentId: string): Promise<Payment | undefined>;
+  /**
+   * Takes the authorization for one search. Concurrent reservations of one authorization see
+   * exactly one `reserved` between them.
+   */
+  reserve(
+    authorization: SignedAuthorization,
+    binding: RequestBinding,
+    requestId: string,
+  ): Promise<Reservation>;
+  /** Gives a reservation back before anything was signed; the authorization may be used again. */
+  release(paymentId: string, reason: string): Promise<Transition>;
+  /** Stores the reply; from here on the payment will be settled, whoever is left to do it. */
+  serve(paymentId: string, reply: StoredReply): Promise<Transition>;
+}
+
+export interface LedgerParts {
+  readonly store: Store;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Pick<Random, 'uuid'>;
+  /** Names this process, differently at each start: its bare reservations die with it. */
+  readonly owner: string;
+}
+
+const liveRow = (db: LedgerTx, key: AuthorizationKey) =>
+  db
+    .selectFrom('payments')
+    .selectAll()
+    .where('chain_id', '=', BigInt(key.chainId))
+    .where('asset', '=', key.asset)
+    .where('payer', '=', key.from)
+    .where('nonce', '=', key.nonce)
+    .where('released_at', 'is', null)
+    .executeTakeFirst();
+
+export function createLedger({ store, clock, random, owner }: LedgerParts): Ledger {
+  const reserve = (
+    authorization: SignedAuthorization,
+    binding: RequestBinding,
+    requestId: string,
+  ): Promise<Reservation> => {
+    const row = newRow({ id: random.uuid(), authorization, binding, requestId, owner });
+    return store.write(async (tx: LedgerTx): Promise<Reservation> => {
+      // The unique index decides; the number of rows is the answer.
+      const inserted = await tx
+        .insertInto('payments')
+        .values({ ...row, reserved_at: BigInt(clock.now()) })
+        .onConflict((conflict) => conflict.doNothing())
+        .returningAll()
+        .executeTakeFirst();
+      if (inserted) return { kind: 'reserved', payment: paymentOf(inserted) };
+      const existing = await liveRow(tx, authorization);
+      if (!existing) throw new Error('an authorization is neither free nor taken');
+      return { kind: 'exists', payment: paymentOf(existing) };
+    });
+  };
+
+  return {
+    find: async (key) => {
+      const row = await store.read((db: LedgerTx) => liveRow(db, key));
+      return row && paymentOf(row);
+    },
+    get: (paymentId) => store.read((db: LedgerTx) => selectPayment(db, paymentId)),
+    reserve,
+    release: (paymentId, reason) =>
+      store.write((tx: LedgerTx) =>
+        transition(tx, paymentId, mayRelease, { released_at: BigInt(clock.now()), reason }),
+      ),
+    serve: (paymentId, reply) =>
+      store.write((tx: LedgerTx) =>
+        transition(tx, paymentId, mayServe, {
+          served_at: BigInt(clock.now()),
+          reply_body: reply.body,
+          reply_content_type: reply.contentType,
+          reply_request_id: reply.requestId,
+        }),
+      ),
+  };
+}
+
+function newRow(reservation: {
+  id: string;
+  authorization: SignedAuthorization;
+  binding: RequestBinding;
+  requestId: string;
+  owner: string;
+}) {
+  const { id, authorization, binding, requestId, owner } = reservation;
+  return {
+    id,
+    chain_id: BigInt(authorization.chainId),
+    asset: authorization.asset,
+    payer: authorization.from,
+    nonce: authorization.nonce,
+    pay_to: authorization.to,
+    value: authorization.value.toString(),
+    valid_after_seconds: BigInt(authorization.validAfter),
+    valid_before_seconds: BigInt(authorization.validBefore),
+    signature: authorization.signature,
+    binding,
+    request_id: requestId,
+    owner,
+  };
+}

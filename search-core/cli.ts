@@ -1,0 +1,144 @@
+/** `npm run index`: the operator's program to fill, verify and change the search index. */
+import { existsSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { type CommandPorts, IngestError, indexJsonl, indexStarter } from './ingest/commands.js';
+import { engineSink } from './ingest/engine-sink.js';
+import { startProgress } from './ingest/progress.js';
+import { type Report, reportJson, reportText } from './ingest/report.js';
+import { pageUrl } from './ingest/url.js';
+import { USAGE } from './ingest/usage.js';
+import { checkIndex } from './index/check.js';
+import type { Page } from './page.js';
+
+const OPTIONS = {
+  index: { type: 'string', default: 'data/index' },
+  add: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+const parse = (argv: string[]) =>
+  parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+
+type Options = ReturnType<typeof parse>['values'];
+type Fill = (args: string[], options: Options, ports: CommandPorts) => Promise<Report>;
+
+/** A command that fills the index, and how many arguments it takes. */
+interface FillCommand {
+  readonly argsMin: number;
+  readonly argsMax: number;
+  readonly fill: Fill;
+}
+
+const loadOptions = ({ index, add }: Options) => ({ index, isAddition: add });
+
+const FILL_COMMANDS: Readonly<Record<string, FillCommand>> = {
+  jsonl: {
+    argsMin: 1,
+    argsMax: 1,
+    fill: ([file = ''], options, ports) => indexJsonl(file, loadOptions(options), ports),
+  },
+  starter: {
+    argsMin: 0,
+    argsMax: 1,
+    fill: ([directory = 'node_modules'], options, ports) =>
+      indexStarter(directory, loadOptions(options), ports),
+  },
+};
+
+/** Runs one command line; resolves to the exit code: 0 done, 1 failed, 2 not understood. */
+async function main(argv: string[]): Promise<number> {
+  let parsed;
+  try {
+    parsed = parse(argv);
+  } catch (error) {
+    return misused(error instanceof Error ? error.message : String(error));
+  }
+  const { values: options, positionals } = parsed;
+  if (options.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const [name = '', ...args] = positionals;
+  if (name === 'check' && args.length === 0) return check(options);
+  if (name === 'delete' && args.length > 0) return remove(args, options);
+  const command = Object.hasOwn(FILL_COMMANDS, name) ? FILL_COMMANDS[name] : undefined;
+  if (command && args.length >= command.argsMin && args.length <= command.argsMax) {
+    return fill(command.fill, args, options);
+  }
+  const isFile = name === '-' || existsSync(name);
+  if (!command && isFile && args.length === 0) return fill(JSONL, positionals, options);
+  return misused(name === '' ? 'no command' : `not understood: ${positionals.join(' ')}`);
+}
+
+const JSONL: Fill = ([file = ''], options, ports) => indexJsonl(file, loadOptions(options), ports);
+
+function misused(problem: string): number {
+  console.error(`${problem}\n\n${USAGE}`);
+  return 2;
+}
+
+async function fill(command: Fill, args: string[], options: Options): Promise<number> {
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  const { stderr } = process;
+  const nowMs = (): number => performance.now();
+  const progress = startProgress({
+    write: (text) => stderr.write(text),
+    isTerminal: stderr.isTTY,
+    columns: stderr.columns,
+    nowMs,
+  });
+  try {
+    const sink = engineSink(options.index);
+    const report = await command(args, options, { sink, progress, signal: stop.signal, nowMs });
+    console.log(options.json ? reportJson(report) : reportText(report));
+    return 0;
+  } catch (error) {
+    progress.end();
+    return failed(error);
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
+}
+
+async function check({ index, json }: Options): Promise<number> {
+  try {
+    const result = await checkIndex(index);
+    const summary = `${index}: ${result.ok ? 'sound' : 'DAMAGED'}, ${result.pages} pages in ${result.segments} segments`;
+    console.log(json ? JSON.stringify(result) : [summary, ...result.problems].join('\n'));
+    return result.ok ? 0 : 1;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+async function remove(urls: readonly string[], { index, json }: Options): Promise<number> {
+  try {
+    const { pages } = await engineSink(index).update(
+      noPages(),
+      urls.map((url) => pageUrl(url) ?? url),
+    );
+    console.log(
+      json ? JSON.stringify({ ok: true, indexPages: pages }) : `${index} now holds ${pages} pages`,
+    );
+    return 0;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- an empty stream of pages
+async function* noPages(): AsyncIterable<Page> {
+  yield* [];
+}
+
+/** What the operator can mend is said in a sentence; a bug shows where it is. */
+function failed(error: unknown): number {
+  const isExpected = error instanceof IngestError || (error instanceof Error && 'code' in error);
+  console.error(isExpected || !(error instanceof Error) ? String(error) : error.stack);
+  return 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,80 @@
+/**
+ * Frame of reference packing: 128 values, each in as many bits as the largest needs, in 32-bit
+ * words from the lowest bit up (Zukowski et al., "Super-scalar RAM-CPU cache compression", ICDE
+ * 2006; Lemire and Boytsov, "Decoding billions of integers per second through vectorization",
+ * 2015). 32 values of b bits fill b words exactly, so a block is 4·b words.
+ */
+export const BLOCK = 128;
+
+/** Bits that the largest of the first 128 values needs: 0 to 32. */
+export function bitsFor(values: Int32Array): number {
+  let all = 0;
+  for (let i = 0; i < BLOCK; i++) all |= values[i] ?? 0;
+  return 32 - Math.clz32(all);
+}
+
+/** Packs 128 values of at most `bits` bits into `words` from `at`; returns the words used. */
+export function pack(values: Int32Array, bits: number, words: Int32Array, at: number): number {
+  if (bits === 0) return 0;
+  words.fill(0, at, at + 4 * bits);
+  let word = at;
+  let shift = 0;
+  for (let i = 0; i < BLOCK; i++) {
+    const value = values[i] ?? 0;
+    words[word] = (words[word] ?? 0) | (value << shift);
+    shift += bits;
+    if (shift >= 32) {
+      shift -= 32;
+      word++;
+      if (shift > 0) words[word] = value >>> (bits - shift);
+    }
+  }
+  return 4 * bits;
+}
+
+type Unpack = (words: Int32Array, at: number, out: Int32Array, base: number) => void;
+
+/** The expression for the i-th of 32 values of `bits` bits in the words from `at`. */
+function extract(bits: number, i: number): string {
+  if (bits === 0) return '0';
+  const word = (i * bits) >> 5;
+  const shift = (i * bits) & 31;
+  const low = shift === 0 ? `words[at + ${word}]` : `(words[at + ${word}] >>> ${shift})`;
+  if (bits === 32) return low;
+  const mask = 2 ** bits - 1;
+  if (shift + bits <= 32) return `${low} & ${mask}`;
+  return `(${low} | (words[at + ${word + 1}] << ${32 - shift})) & ${mask}`;
+}
+
+/**
+ * A decoder without a loop over bits: written out for one width. The source is made of numbers
+ * from 0 to 32 only.
+ */
+function compile(bits: number, store: (i: number, value: string) => string): Unpack {
+  const lines = Array.from({ length: 32 }, (_, i) => store(i, extract(bits, i)));
+  const body = `for (let o = 0; o < ${BLOCK}; o += 32, at += ${bits}) {\n${lines.join('\n')}\n}`;
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- 66 unrolled loops by hand are worse
+  return new Function('words', 'at', 'out', 'base', body) as Unpack;
+}
+
+const WIDTHS = Array.from({ length: 33 }, (_, bits) => bits);
+const PLAIN = WIDTHS.map((bits) => compile(bits, (i, value) => `out[o + ${i}] = ${value};`));
+const ASCENDING = WIDTHS.map((bits) =>
+  compile(bits, (i, value) => `out[o + ${i}] = base += 1 + (${value});`),
+);
+
+/** Unpacks 128 values of `bits` bits. */
+export function unpack(words: Int32Array, at: number, bits: number, out: Int32Array): void {
+  PLAIN[bits]?.(words, at, out, 0);
+}
+
+/** Unpacks 128 gaps (each less by one) into the strictly ascending values after `base`. */
+export function unpackAscending(
+  words: Int32Array,
+  at: number,
+  bits: number,
+  out: Int32Array,
+  base: number,
+): void {
+  ASCENDING[bits]?.(words, at, out, base);
+}

@@ -1,0 +1,141 @@
+import { Tokens, tokenize } from '../analyze/tokenize.js';
+import type { Directory } from '../disk/directory.js';
+import type { Page } from '../page.js';
+import { BODY_START } from '../rank/nearness.js';
+import type { SegmentMeta } from './files.js';
+import { TITLE_OCCURRENCES_MAX } from './postings/layout.js';
+import { SegmentWriter, type TermSink } from './segment-writer.js';
+import { sortStrings } from './sort.js';
+import { doubled, Vocabulary } from './vocabulary.js';
+
+/** Marks a word that stands at the position of the word before it. */
+const STACKED = 1 << 30;
+
+/**
+ * Turns pages into a segment. While pages come, their words are only numbered and appended to one
+ * stream; at the end a counting sort brings each word's occurrences together (sort-based inversion:
+ * Witten, Moffat and Bell, "Managing Gigabytes", section 5.2).
+ */
+export class Inverter {
+  private readonly tokens = new Tokens();
+  private readonly vocabulary = new Vocabulary();
+  private stream = new Int32Array(1 << 16);
+  private length = 0;
+  /** Where each document's title and body end in the stream. */
+  private readonly titleEnds: number[] = [];
+  private readonly bodyEnds: number[] = [];
+  private readonly writer: SegmentWriter;
+
+  constructor(
+    directory: Directory,
+    readonly name: string,
+  ) {
+    this.writer = new SegmentWriter(directory, name);
+  }
+
+  get documents(): number {
+    return this.writer.documents;
+  }
+
+  /** Words so far: memory is about 16 bytes for each, and 60 for each distinct one. */
+  get words(): number {
+    return this.length;
+  }
+
+  add(page: Page): void {
+    const title = this.append(page.title, BODY_START - 1);
+    this.titleEnds.push(this.length);
+    const body = this.append(page.text, Infinity);
+    this.bodyEnds.push(this.length);
+    this.writer.addPage(page, body, title);
+  }
+
+  /** Writes the segment. The inverter is used up. */
+  finish(): SegmentMeta {
+    return this.writer.finish((sink) => this.writeTerms(sink));
+  }
+
+  /** Appends a text's words; returns how many positions it has, at most `positionsMax`. */
+  private append(text: string, positionsMax: number): number {
+    const { tokens, vocabulary } = this;
+    tokenize(text, tokens);
+    while (this.length + tokens.count > this.stream.length) this.stream = doubled(this.stream);
+    let positions = 0;
+    for (let i = 0; i < tokens.count; i++) {
+      const stacked = tokens.stacked[i] === 1;
+      if (!stacked && positions === positionsMax) return positions;
+      if (!stacked) positions++;
+      this.stream[this.length++] = vocabulary.number(tokens, i) | (stacked ? STACKED : 0);
+    }
+    return positions;
+  }
+
+  private writeTerms(sink: TermSink): void {
+    const { vocabulary } = this;
+    const starts = this.countOccurrences();
+    const { documents, positions } = this.scatter(starts.slice());
+    const order = Int32Array.from({ length: vocabulary.count }, (_, number) => number);
+    sortStrings(order, vocabulary.bytes, vocabulary.ends);
+    for (const number of order) {
+      sink.start();
+      this.writePostings(sink, documents, positions, starts[number] ?? 0, starts[number + 1] ?? 0);
+      sink.end(vocabulary.bytes.subarray(vocabulary.start(number), vocabulary.ends[number]));
+    }
+  }
+
+  /** Where each word's occurrences start once they are sorted by word. */
+  private countOccurrences(): Int32Array {
+    const starts = new Int32Array(this.vocabulary.count + 1);
+    for (let i = 0; i < this.length; i++) {
+      const next = ((this.stream[i] ?? 0) & ~STACKED) + 1;
+      starts[next] = (starts[next] ?? 0) + 1;
+    }
+    for (let n = 1; n < starts.length; n++) starts[n] = (starts[n] ?? 0) + (starts[n - 1] ?? 0);
+    return starts;
+  }
+
+  /** Distributes document and position of every occurrence to its word's range. */
+  private scatter(next: Int32Array): { documents: Int32Array; positions: Int32Array } {
+    const documents = new Int32Array(this.length);
+    const positions = new Int32Array(this.length);
+    let at = 0;
+    const field = (document: number, end: number, first: number): void => {
+      let position = first - 1;
+      for (; at < end; at++) {
+        const word = this.stream[at] ?? 0;
+        if ((word & STACKED) === 0) position++;
+        const target = next[word & ~STACKED] ?? 0;
+        next[word & ~STACKED] = target + 1;
+        documents[target] = document;
+        positions[target] = position;
+      }
+    };
+    for (let document = 0; document < this.bodyEnds.length; document++) {
+      field(document, this.titleEnds[document] ?? 0, 0);
+      field(document, this.bodyEnds[document] ?? 0, BODY_START);
+    }
+    return { documents, positions };
+  }
+
+  private writePostings(
+    { encoder }: TermSink,
+    documents: Int32Array,
+    positions: Int32Array,
+    start: number,
+    end: number,
+  ): void {
+    for (let from = start; from < end;) {
+      const document = documents[from] ?? 0;
+      let to = from;
+      let title = 0;
+      for (; to < end && documents[to] === document; to++) {
+        if ((positions[to] ?? 0) < BODY_START) title++;
+      }
+      const dropped = Math.max(0, title - TITLE_OCCURRENCES_MAX);
+      if (dropped > 0) positions.copyWithin(from + dropped, from, from + TITLE_OCCURRENCES_MAX);
+      const code = 4 * (to - from - title) + title - dropped;
+      encoder.add(document, code, positions, from + dropped, to);
+      from = to;
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import { openDirectory } from '../disk/filesystem.js';
+import { buildIndex } from '../index/build.js';
+import { Snapshot } from '../index/snapshot.js';
+import { openWriter } from '../index/writer.js';
+import type { PageSink, SinkResult } from './sink.js';
+
+/** Loads into the embedded engine's index of one directory; each load is one commit. */
+export function engineSink(indexDir: string): PageSink {
+  const held = (): SinkResult => ({ pages: Snapshot.open(openDirectory(indexDir)).pages });
+  return {
+    replace: async (pages) => {
+      await buildIndex(indexDir, pages);
+      return held();
+    },
+    update: async (pages, gone) => {
+      const writer = await openWriter(indexDir);
+      try {
+        for (const url of gone) writer.delete(url);
+        for await (const page of pages) await writer.put(page);
+        await writer.commit();
+      } finally {
+        await writer.close();
+      }
+      return held();
+    },
+  };
+}

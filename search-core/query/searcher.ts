@@ -1,0 +1,87 @@
+import type { SearchRequest, SearchResultItem } from '../contract.js';
+import type { SearchLimits, SearchOutcome } from '../engines/port.js';
+import type { Snapshot } from '../index/snapshot.js';
+import { cleanTitle } from '../passage/clean.js';
+import { Describer } from '../passage/describe.js';
+import { type Ranked, rerank, RERANKED } from '../rank/rerank.js';
+import { AnyWordSearch } from './any-word.js';
+import { Budget, type Now } from './budget.js';
+import { LeafScorer } from './leaf-scorer.js';
+import { type FoundTerms, lookUp } from './found.js';
+import { nearnessScores } from './nearness-reader.js';
+import { parseQuery, type Query } from './parse.js';
+import { PhraseSearch } from './phrase.js';
+import { ScoredTerm } from './scored-term.js';
+import { TopDocuments } from './top.js';
+
+/** Searches one snapshot. It is used by one thread at a time and keeps no state between searches. */
+export class Searcher {
+  private readonly scorers: readonly LeafScorer[];
+
+  constructor(
+    readonly snapshot: Snapshot,
+    private readonly now: Now,
+  ) {
+    this.scorers = snapshot.leaves.map((leaf) => new LeafScorer(leaf, snapshot.averages));
+  }
+
+  /** The whole answer: the best pages with their passages. */
+  search(request: SearchRequest, limits: SearchLimits): SearchOutcome {
+    const budget = new Budget(this.now, limits);
+    const query = parseQuery(request.query);
+    const found = lookUp(this.snapshot, query);
+    const ranked = this.rank(query, found, budget);
+    const weights = new Map([...found].map(([term, { idf }]) => [term, idf]));
+    const describer = new Describer(query.terms, weights);
+    const results = ranked
+      .slice(0, request.maxResults)
+      .map(({ page }) => this.result(page, describer, request.maxDescriptionLength));
+    return { results, metrics: { ended: budget.ended, postings: budget.postings } };
+  }
+
+  /** The best 200 pages in their final order. */
+  rank(query: Query, found: FoundTerms, budget: Budget): Ranked[] {
+    const best = this.best(query, found, budget, RERANKED);
+    if (query.terms.length < 2) return best;
+    return rerank(best, nearnessScores(this.snapshot, query, found, best));
+  }
+
+  /** The best `size` documents by BM25F alone. */
+  best(query: Query, found: FoundTerms, budget: Budget, size: number): Ranked[] {
+    const top = new TopDocuments(size);
+    for (const [number, scorer] of this.scorers.entries()) {
+      if (budget.ended !== 'complete') break;
+      this.searchLeaf(number, scorer, query, found, top, budget);
+    }
+    return top.sorted();
+  }
+
+  private searchLeaf(
+    number: number,
+    scorer: LeafScorer,
+    query: Query,
+    found: FoundTerms,
+    top: TopDocuments,
+    budget: Budget,
+  ): void {
+    const terms = new Map<string, ScoredTerm>();
+    for (const [term, { idf, count, entries }] of found) {
+      const entry = entries[number];
+      if (entry) terms.set(term, new ScoredTerm(scorer, entry, idf * count));
+    }
+    const all = [...terms.values()];
+    if (query.phrases.length === 0) {
+      if (all.length > 0) new AnyWordSearch(scorer, all, top, budget).run();
+      return;
+    }
+    const phrases = query.phrases.map((phrase) => phrase.flatMap((term) => terms.get(term) ?? []));
+    const complete = phrases.every((phrase, i) => phrase.length === query.phrases[i]?.length);
+    if (complete) new PhraseSearch(scorer, all, phrases, top, budget).run();
+  }
+
+  private result(document: number, describer: Describer, lengthMax: number): SearchResultItem {
+    const leaf = this.snapshot.leafOf(document);
+    const { url, title, text } = leaf.segment.page(document - leaf.base);
+    return { title: cleanTitle(title, url), url, description: describer.describe(text, lengthMax) };
+  }
+}

@@ -1,0 +1,78 @@
+import type { Ranked } from '../rank/rerank.js';
+
+/**
+ * The best `size` documents so far: a binary heap with the worst on top. Documents must be offered
+ * in ascending order, so that of two with the same score the first one stays.
+ */
+export class TopDocuments {
+  /** A document must score more than this to get in. */
+  threshold = 0;
+  private count = 0;
+  private readonly scores: Float64Array;
+  private readonly documents: Int32Array;
+
+  constructor(private readonly size: number) {
+    this.scores = new Float64Array(size);
+    this.documents = new Int32Array(size);
+  }
+
+  offer(document: number, score: number): void {
+    if (score <= this.threshold) return;
+    if (this.count < this.size) {
+      this.siftUp(this.count++, document, score);
+      if (this.count < this.size) return;
+    } else {
+      this.siftDown(document, score);
+    }
+    this.threshold = this.scores[0] ?? 0;
+  }
+
+  /** Best first, equals in document order. */
+  sorted(): Ranked[] {
+    return Array.from({ length: this.count }, (_, i) => ({
+      page: this.documents[i] ?? 0,
+      score: this.scores[i] ?? 0,
+    })).sort((a, b) => b.score - a.score || a.page - b.page);
+  }
+
+  /** Whether entry i is worse than this one. */
+  private isWorse(i: number, document: number, score: number): boolean {
+    const other = this.scores[i] ?? 0;
+    return other < score || (other === score && (this.documents[i] ?? 0) > document);
+  }
+
+  private set(i: number, document: number, score: number): void {
+    this.documents[i] = document;
+    this.scores[i] = score;
+  }
+
+  private siftUp(from: number, document: number, score: number): void {
+    let i = from;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (this.isWorse(parent, document, score)) break;
+      this.set(i, this.documents[parent] ?? 0, this.scores[parent] ?? 0);
+      i = parent;
+    }
+    this.set(i, document, score);
+  }
+
+  private siftDown(document: number, score: number): void {
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= this.count) break;
+      const right = child + 1;
+      if (
+        right < this.count &&
+        this.isWorse(right, this.documents[child] ?? 0, this.scores[child] ?? 0)
+      ) {
+        child = right;
+      }
+      if (!this.isWorse(child, document, score)) break;
+      this.set(i, this.documents[child] ?? 0, this.scores[child] ?? 0);
+      i = child;
+    }
+    this.set(i, document, score);
+  }
+}

@@ -1,0 +1,31 @@
+/** A page in the ranking; `page` orders ties: the one that was indexed first comes first. */
+export interface Ranked {
+  readonly page: number;
+  readonly score: number;
+}
+
+/** Only so many of the best pages by BM25F are looked at for nearness. */
+export const RERANKED = 200;
+
+/** What a unit of nearness is worth beside a unit of BM25F. */
+export const NEARNESS_WEIGHT = 1;
+
+/**
+ * Scores are compared as 32-bit floats: the sum of the same terms in another order may differ in
+ * the last bit of a double, and equal pages must tie.
+ */
+export const comparable = Math.fround;
+
+export function byScore(a: Ranked, b: Ranked): number {
+  return b.score - a.score || a.page - b.page;
+}
+
+/** Adds each page's nearness to its score and puts the pages in their final order. */
+export function rerank(best: readonly Ranked[], nearness: readonly number[]): Ranked[] {
+  return best
+    .map(({ page, score }, i) => ({
+      page,
+      score: comparable(score + NEARNESS_WEIGHT * (nearness[i] ?? 0)),
+    }))
+    .sort(byScore);
+}

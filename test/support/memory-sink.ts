@@ -1,0 +1,24 @@
+import type { Page } from '../../search-core/ingest/page.js';
+import type { PageSink } from '../../search-core/ingest/sink.js';
+
+/** A sink that keeps its pages in a map, with the same promise: a failed load changes nothing. */
+export function memorySink(): PageSink & { pages(): Page[] } {
+  let held = new Map<string, Page>();
+  const load = async (into: Map<string, Page>, pages: AsyncIterable<Page>): Promise<void> => {
+    for await (const page of pages) into.set(page.url, page);
+    held = into;
+  };
+  return {
+    replace: async (pages) => {
+      await load(new Map(), pages);
+      return { pages: held.size };
+    },
+    update: async (pages, gone) => {
+      const next = new Map(held);
+      for (const url of gone) next.delete(url);
+      await load(next, pages);
+      return { pages: held.size };
+    },
+    pages: () => [...held.values()],
+  };
+}
