@@ -163,6 +163,21 @@ def test_an_answer_of_a_server_without_books_is_not_believed(world: World) -> No
     assert len(world.transfers) == 1
 
 
+def test_an_outcome_that_can_no_longer_be_learned_is_not_paid_again_within_the_call(
+    world: World,
+) -> None:
+    client = world.client(max_retries=0)
+    world.steer(faults=[PASS, {"kind": "drop-before"}], moves=["expired"])
+    with pytest.raises(sdk.APIConnectionError):
+        client.search("kestrel")
+    with pytest.raises(sdk.PaymentLostError):
+        client.search("kestrel")
+    assert world.signatures() == 1
+    assert client.spent().total_units == 50
+    client.search("kestrel")
+    assert world.signatures() == 2
+
+
 @pytest.mark.parametrize("move", ["expired", "fail"])
 def test_a_refused_payment_is_replaced_once(world: World, move: str) -> None:
     client = world.client()
@@ -188,7 +203,7 @@ def test_a_refused_payment_is_not_replaced_when_that_cannot_help(world: World) -
 def test_a_payment_that_was_used_on_chain_counts_as_paid(world: World) -> None:
     client = world.client()
     world.steer(moves=["forget"])
-    with pytest.raises(sdk.PaymentUsedError) as caught:
+    with pytest.raises(sdk.PaymentLostError) as caught:
         client.search("kestrel")
     assert caught.value.payment is not None and caught.value.payment.status == "paid"
     assert len(world.transfers) == 1

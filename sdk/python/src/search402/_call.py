@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from ._effects import Answer, Flow, Send, Sleep, send
 from ._log import logger
@@ -18,8 +18,8 @@ from ._wire import Challenge, read_challenge, read_receipt
 from .errors import (
     APIConnectionError,
     APIError,
+    PaymentLostError,
     PaymentRequiredError,
-    PaymentUsedError,
     ProtocolError,
     Search402Error,
     error_class,
@@ -151,11 +151,12 @@ class Call:
         receipt = read_receipt(answer.headers)
         reason = (receipt.reason if receipt else None) or challenge_error or error.code
         logger.warning("the payment was not taken: %s, %s", verdict, reason)
-        if verdict == "used":
-            message = "the payment was used on chain, but its reply can no longer be fetched"
-            used = PaymentUsedError(message)
-            used.payment = yield from payer.close(payment.record, "paid", reason=reason)
-            raise used from error
+        if verdict in ("used", "lost"):
+            what = "was used on chain" if verdict == "used" else "may have been used on chain"
+            lost = PaymentLostError(f"the payment {what}, and its reply can no longer be fetched")
+            status: Literal["paid", "refused"] = "paid" if verdict == "used" else "refused"
+            lost.payment = yield from payer.close(payment.record, status, reason=reason)
+            raise lost from error
         view = yield from payer.close(payment.record, "refused", reason=reason)
         may_sign_anew = verdict == "refused" and not self._limits.may_only_resume
         if may_sign_anew and challenge and self._signatures < _SIGNATURES_PER_CALL_MAX:

@@ -13,15 +13,11 @@ from ._wire import read_receipt
 #: - ``refused``: it will not be used; signing anew can help (a new price, an expired window).
 #: - ``refused-finally``: it will not be used, and neither would another one (empty wallet).
 #: - ``used``: the gateway says that it was used on chain, but gives no reply for it.
-Verdict = Literal["paid", "unknown", "refused", "refused-finally", "used"]
+#: - ``lost``: it is not taken any more, and whether an earlier try was cannot be learned.
+Verdict = Literal["paid", "unknown", "refused", "refused-finally", "used", "lost"]
 
-#: The 402 codes of the service's closed list that speak about the payment itself.
-_VERDICT_CODES = {
-    "payment_required",
-    "payment_invalid",
-    "authorization_bound_to_other_request",
-    "settlement_failed",
-}
+#: The service's codes that refuse a payment for what it is, whatever became of earlier tries.
+_NO_LONGER_TAKEN = {"payment_invalid", "authorization_bound_to_other_request"}
 #: Both spellings: the x402 specification's and the reference implementation's.
 _USED = re.compile("nonce_already_used|authorization_(is_)?used|nonce_used")
 _NOT_HELPED_BY_A_NEW_SIGNATURE = re.compile(
@@ -39,9 +35,10 @@ def judge(
 ) -> Verdict:
     """Judge an answer to a paid request.
 
-    ``uncertain`` is whether an earlier try with this payment may have been accepted; then only the
-    service's own codes are believed, because a server without books would refuse the second try of
-    a payment that it is settling.
+    ``uncertain`` is whether an earlier try with this payment may have been accepted; then only
+    ``settlement_failed`` is believed, which the service says from its books. Any other refusal may
+    be about the second try alone: a window that has passed meanwhile, or a server that keeps no
+    books.
     """
     if status == 200:
         return "paid"
@@ -55,8 +52,8 @@ def judge(
         return "unknown"
     if _USED.search(reason):
         return "used"
-    if uncertain and code not in _VERDICT_CODES:
-        return "unknown"
+    if uncertain and code != "settlement_failed":
+        return "lost" if code in _NO_LONGER_TAKEN else "unknown"
     # The header did not arrive as one: the next would not either.
     if code == "payment_required":
         return "refused-finally"

@@ -218,8 +218,8 @@ class SigningError(PaymentError):
     """The signer did not sign."""
 
 
-class PaymentUsedError(PaymentError):
-    """The payment was used on chain already, but its reply can no longer be fetched.
+class PaymentLostError(PaymentError):
+    """A payment was used on chain, or may have been, and its reply can no longer be fetched.
 
-    It counts as paid. The next call for the same search signs a new payment.
+    It counts towards the caps. Nothing new was signed; the next call for the same search does.
     """
