@@ -44,6 +44,7 @@ export interface TestGateway {
   challenges: number;
   /** Changed fields of the one item in `accepts`. */
   terms: Record<string, unknown>;
+  forgetReplies(): void;
   close(): Promise<void>;
 }
 
@@ -88,6 +89,8 @@ class Gateway implements TestGateway {
   challenges = 0;
   terms: Record<string, unknown> = {};
   close: () => Promise<void> = () => Promise.resolve();
+  /** Keeps no reply of the past, as after the retention time. */
+  readonly forgetReplies = (): void => this.#replies.clear();
   readonly #replies = new Map<string, { binding: string; body: string }>();
 
   get requirement() {
