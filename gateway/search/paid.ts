@@ -4,6 +4,7 @@ import type { Payment, RequestBinding, StoredReply } from '../ledger/payment.js'
 import {
   keyText,
   type AuthorizationKey,
+  type CheckedAuthorization,
   type SignedAuthorization,
 } from '../payment/authorization.js';
 import type { SettlementOutcome } from '../settlement/outcome.js';
@@ -14,10 +15,10 @@ import type { SearchReply } from './reply.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
-  /** Everything that needs no I/O: shape, terms, window, signature of a key. */
-  check(presented: Presented): Promise<SignedAuthorization | Refusal>;
-  /** What only the chain knows: contract signatures, balance, use, a simulated transfer. */
-  confirm(authorization: SignedAuthorization): Promise<Confirmed | Refusal>;
+  /** Everything that needs no I/O and holds at any time: payee, token, signature of a key. */
+  check(presented: Presented): Promise<CheckedAuthorization | Refusal>;
+  /** For a new payment: price, window, and what only the chain knows. */
+  confirm(authorization: CheckedAuthorization): Promise<Confirmed | Refusal>;
 }
 
 /** The books, as one paid search sees them. */
@@ -56,7 +57,7 @@ export interface PaidSearchParts<Presented, Confirmed> {
 
 /** One paid search that has passed every check that needs no I/O. */
 interface Purchase {
-  readonly authorization: SignedAuthorization;
+  readonly authorization: CheckedAuthorization;
   readonly binding: RequestBinding;
   readonly request: SearchRequest;
   readonly run: RunSearch;
@@ -112,8 +113,9 @@ export function createPaidSearch<Presented, Confirmed extends object>(
 
   /** Somebody was here before with the same authorization: wait for that outcome, reply with it. */
   const replay = async (payment: Payment, purchase: Purchase): Promise<SearchReply> => {
-    const { binding, requestId } = purchase;
+    const { authorization, binding, requestId } = purchase;
     if (payment.binding !== binding) return refused(requestId, BOUND);
+    if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     const outcome = await settlement.outcome(payment.id, wait);
     const reply = outcome.kind === 'settled' ? outcome.reply : undefined;
     return conclude(payment, reply, outcome, requestId);
@@ -126,10 +128,24 @@ export function createPaidSearch<Presented, Confirmed extends object>(
   ): Promise<SearchReply> => {
     const authorization = await verifier.check(presented);
     if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
-    const flight = `${keyText(authorization)} ${purchase.binding}`;
+    const { signature } = authorization;
+    const flight = `${keyText(authorization)} ${signature} ${purchase.binding}`;
     return flights.join(flight, signal, (end) => buy({ ...purchase, authorization }, end));
   };
 }
+
+/**
+ * Whether who presents a known authorization is its payer. A key's signature was checked; what may
+ * be a contract's was checked by the chain when the payment was new, so it must be the same again:
+ * payer and nonce alone can be read off the chain by anybody.
+ */
+function isPayer({ signedBy, signature }: CheckedAuthorization, known: Payment): boolean {
+  return signedBy === 'key' || signature === known.authorization.signature;
+}
+
+const FOREIGN = refuse('payment_invalid', 'The signature is not the payer’s.', {
+  reason: 'invalid_exact_evm_signature',
+});
 
 const BOUND = refuse(
   'authorization_bound_to_other_request',
