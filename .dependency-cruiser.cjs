@@ -68,6 +68,7 @@ module.exports = {
       'oauth',
       'console',
       'app',
+      'people-access',
       'main',
     ]),
     only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),

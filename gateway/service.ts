@@ -161,6 +161,16 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
     clock,
   );
 
+  metrics.gauge(
+    'search402_store_writes_total',
+    'Durable writes since the start',
+    () => store.health().writes,
+  );
+  metrics.gauge(
+    'search402_store_commits_total',
+    'Commits since the start',
+    () => store.health().commits,
+  );
   const health = createHealth({
     database: () => ({ ready: store.health().ready }),
     searchCore: () => core.health(),

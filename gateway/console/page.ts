@@ -130,9 +130,10 @@ export function field(input: {
   max?: number;
   maxLength?: number;
 }): Html {
-  const { name, label, type = 'text', hint, value = '', autocomplete = 'off' } = input;
+  const { name, label, type = 'text', value = '', autocomplete = 'off' } = input;
+  const hint = input.hint ?? (input.isOptional ? 'Optional' : undefined);
   return html`<div class="field">
-    <label for="${name}">${label}${input.isOptional ? html` <small>optional</small>` : ''}</label>
+    <label for="${name}">${label}</label>
     <input
       id="${name}"
       name="${name}"

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../domain/ports.js';
 import type { AuthorizationKey, SignedAuthorization } from '../payment/authorization.js';
 import type { Store } from '../store/store.js';
+import { type Checkpoint, passCheckpoint } from './checkpoint.js';
 import type { Payment, RequestBinding, StoredReply } from './payment.js';
 import { mayRelease, mayServe } from './status.js';
 import { paymentOf } from './tables.js';
@@ -14,6 +15,8 @@ export type Reservation =
 
 /** The books, as far as one paid search needs them. Every method that writes is durable. */
 export interface Ledger {
+  /** The process that writes here; bare reservations of any other that is dead are void. */
+  readonly owner: string;
   /** The payment of this authorization that was not released, if there is one. */
   find(key: AuthorizationKey): Promise<Payment | undefined>;
   get(paymentId: string): Promise<Payment | undefined>;
@@ -38,6 +41,7 @@ export interface LedgerParts {
   readonly random: Pick<Random, 'uuid'>;
   /** Names this process, differently at each start: its bare reservations die with it. */
   readonly owner: string;
+  readonly checkpoint?: Checkpoint;
 }
 
 const liveRow = (db: LedgerTx, key: AuthorizationKey) =>
@@ -51,14 +55,15 @@ const liveRow = (db: LedgerTx, key: AuthorizationKey) =>
     .where('released_at', 'is', null)
     .executeTakeFirst();
 
-export function createLedger({ store, clock, random, owner }: LedgerParts): Ledger {
-  const reserve = (
+export function createLedger(parts: LedgerParts): Ledger {
+  const { store, clock, random, owner, checkpoint = passCheckpoint } = parts;
+  const reserve = async (
     authorization: SignedAuthorization,
     binding: RequestBinding,
     requestId: string,
   ): Promise<Reservation> => {
     const row = newRow({ id: random.uuid(), authorization, binding, requestId, owner });
-    return store.write(async (tx: LedgerTx): Promise<Reservation> => {
+    const reservation = await store.write(async (tx: LedgerTx): Promise<Reservation> => {
       // The unique index decides; the number of rows is the answer.
       const inserted = await tx
         .insertInto('payments')
@@ -71,9 +76,12 @@ export function createLedger({ store, clock, random, owner }: LedgerParts): Ledg
       if (!existing) throw new Error('an authorization is neither free nor taken');
       return { kind: 'exists', payment: paymentOf(existing) };
     });
+    if (reservation.kind === 'reserved') await checkpoint('after-reserve');
+    return reservation;
   };
 
   return {
+    owner,
     find: async (key) => {
       const row = await store.read((db: LedgerTx) => liveRow(db, key));
       return row && paymentOf(row);
@@ -84,15 +92,18 @@ export function createLedger({ store, clock, random, owner }: LedgerParts): Ledg
       store.write((tx: LedgerTx) =>
         transition(tx, paymentId, mayRelease, { released_at: BigInt(clock.now()), reason }),
       ),
-    serve: (paymentId, reply) =>
-      store.write((tx: LedgerTx) =>
+    serve: async (paymentId, reply) => {
+      const served = await store.write((tx: LedgerTx) =>
         transition(tx, paymentId, mayServe, {
           served_at: BigInt(clock.now()),
           reply_body: reply.body,
           reply_content_type: reply.contentType,
           reply_request_id: reply.requestId,
         }),
-      ),
+      );
+      await checkpoint('after-serve');
+      return served;
+    },
   };
 }
 

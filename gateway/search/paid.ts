@@ -4,6 +4,7 @@ import type { Payment, RequestBinding, StoredReply } from '../ledger/payment.js'
 import {
   keyText,
   type AuthorizationKey,
+  type CheckedAuthorization,
   type SignedAuthorization,
 } from '../payment/authorization.js';
 import type { SettlementOutcome } from '../settlement/outcome.js';
@@ -15,9 +16,9 @@ import type { SearchReply } from './reply.js';
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
   /** Everything that needs no I/O: shape, terms, window, signature of a key. */
-  check(presented: Presented): Promise<SignedAuthorization | Refusal>;
+  check(presented: Presented): Promise<CheckedAuthorization | Refusal>;
   /** What only the chain knows: contract signatures, balance, use, a simulated transfer. */
-  confirm(authorization: SignedAuthorization): Promise<Confirmed | Refusal>;
+  confirm(authorization: CheckedAuthorization): Promise<Confirmed | Refusal>;
 }
 
 /** The books, as one paid search sees them. */
@@ -56,7 +57,7 @@ export interface PaidSearchParts<Presented, Confirmed> {
 
 /** One paid search that has passed every check that needs no I/O. */
 interface Purchase {
-  readonly authorization: SignedAuthorization;
+  readonly authorization: CheckedAuthorization;
   readonly binding: RequestBinding;
   readonly request: SearchRequest;
   readonly run: RunSearch;
@@ -112,7 +113,8 @@ export function createPaidSearch<Presented, Confirmed extends object>(
 
   /** Somebody was here before with the same authorization: wait for that outcome, reply with it. */
   const replay = async (payment: Payment, purchase: Purchase): Promise<SearchReply> => {
-    const { binding, requestId } = purchase;
+    const { authorization, binding, requestId } = purchase;
+    if (!isPresenter(payment, authorization)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
     const outcome = await settlement.outcome(payment.id, wait);
     const reply = outcome.kind === 'settled' ? outcome.reply : undefined;
@@ -126,10 +128,25 @@ export function createPaidSearch<Presented, Confirmed extends object>(
   ): Promise<SearchReply> => {
     const authorization = await verifier.check(presented);
     if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
-    const flight = `${keyText(authorization)} ${purchase.binding}`;
+    const flight = `${keyText(authorization)} ${authorization.signature} ${purchase.binding}`;
     return flights.join(flight, signal, (end) => buy({ ...purchase, authorization }, end));
   };
 }
+
+/**
+ * Payer and nonce of a settled payment stand on the chain for all to see, and a contract's signature
+ * says nothing before the chain has judged it: only the one that was judged fetches the reply.
+ */
+function isPresenter(payment: Payment, authorization: CheckedAuthorization): boolean {
+  if (authorization.signedBy === 'key') return true;
+  return payment.authorization.signature === authorization.signature;
+}
+
+const FOREIGN = refuse(
+  'payment_invalid',
+  'This authorization was presented with another signature before.',
+  { reason: 'invalid_exact_evm_signature' },
+);
 
 const BOUND = refuse(
   'authorization_bound_to_other_request',

@@ -17,8 +17,8 @@ export interface FlightParts extends SettlementParts {
   onIncluded(): void;
   /** Its receipt is confirmed and in the books, or a stranger's transaction took the nonce. */
   onEnded(moved: readonly Payment[], unmoved: readonly Payment[], costWei: bigint): void;
-  /** The relayer cannot pay the gas of this transaction. */
-  onOutOfGasMoney(): void;
+  /** The relayer cannot pay the gas of this transaction, which costs at most so much. */
+  onOutOfGasMoney(neededWei: bigint): void;
   /** The chain waits for this lower nonce first. */
   onGap(used: bigint): Promise<void>;
 }
@@ -59,13 +59,14 @@ export class Flight implements Watched {
   /** Hands the newest transaction to the chain, exactly as it was signed and committed. */
   async broadcast(): Promise<void> {
     const { chain, books, log, clock } = this.parts;
-    const { hash, raw } = this.#newest;
+    const { hash, raw, maxFeePerGas } = this.#newest;
     this.#broadcastAtMs = clock.monotonicMs();
     const answer = await chain.broadcast(raw).catch((error: unknown) => {
       // No answer is no knowledge: it may have arrived. The receipt decides.
       log.warn({ transaction: hash, error: String(error) }, 'broadcast without an answer');
       return undefined;
     });
+    await this.parts.checkpoint('after-broadcast');
     books.recordBroadcast(hash).catch((error: unknown) => {
       log.warn({ transaction: hash, error: String(error) }, 'could not record a broadcast');
     });
@@ -74,7 +75,7 @@ export class Flight implements Watched {
         this.#isUnderpriced = true;
         break;
       case 'out-of-gas-money':
-        this.parts.onOutOfGasMoney();
+        this.parts.onOutOfGasMoney(this.intent.gasLimit * maxFeePerGas);
         break;
       case 'refused':
         log.warn({ transaction: hash, message: answer.message }, 'the node refused a broadcast');
@@ -104,11 +105,13 @@ export class Flight implements Watched {
       // The token either reverts or emits its logs: this endpoint does not tell the truth.
       throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
     }
+    await this.parts.checkpoint('after-receipt');
     await this.parts.books.recordMined(
       id,
       receipt,
       moved.map((payment) => payment.id),
     );
+    await this.parts.checkpoint('after-settle-commit');
     this.parts.onEnded(moved, unmoved, receipt.gasUsed * receipt.gasPrice);
   }
 

@@ -34,7 +34,8 @@ export class Lane {
   #halted: HaltReason | undefined = 'not-started';
   /** Wei, as last seen, minus what was spent since. */
   #balance = 0n;
-  #balanceAtHalt = -1n;
+  /** Wei that reopens a lane which ran dry: what the refused transaction may cost at least. */
+  #needed = 0n;
   /** What is being signed now: one batch at a time, so that nonces stay in order. */
   #signing: readonly Payment[] = [];
   /** Not yet in a block: these bound the work that the lane takes. */
@@ -106,12 +107,13 @@ export class Lane {
 
   /** Looks at the relayer's balance: halts the lane before its gas runs out, or opens it again. */
   async refreshBalance(): Promise<void> {
+    const { relayerBalanceMin } = this.parts.settings;
     this.#balance = await this.parts.chain.balance(this.address);
-    const isEnough = this.#balance >= this.parts.settings.relayerBalanceMin;
-    if (this.#halted === undefined && !isEnough) this.#runDry();
-    if (this.#halted !== 'out-of-gas-money' || !isEnough) return;
-    if (this.#balance <= this.#balanceAtHalt) return;
+    if (this.#halted === undefined && this.#balance < relayerBalanceMin) this.#runDry(0n);
+    const needed = this.#needed > relayerBalanceMin ? this.#needed : relayerBalanceMin;
+    if (this.#halted !== 'out-of-gas-money' || this.#balance < needed) return;
     this.#halted = undefined;
+    this.#needed = 0n;
     const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
     this.parts.log.info(fields, 'the relayer has gas money again');
     this.parts.onFree();
@@ -145,7 +147,7 @@ export class Lane {
     payments: readonly Payment[],
     nonce = this.#nextNonce,
   ): Promise<Flight | undefined> {
-    const { random, chain, books, facts, settings } = this.parts;
+    const { random, chain, books, facts, settings, checkpoint } = this.parts;
     const { gasLimit, to, data } = call;
     const id = random.uuid();
     const intent: NewIntent = {
@@ -162,6 +164,7 @@ export class Lane {
       intent,
       initialFees(await facts.baseFee(), settings),
     );
+    await checkpoint('after-sign');
     const signing = await books.recordSigned(
       intent,
       transaction,
@@ -172,6 +175,7 @@ export class Lane {
       return undefined;
     }
     if (nonce === this.#nextNonce) this.#nextNonce += 1n;
+    await checkpoint('after-sign-commit');
     const signedAt = this.parts.clock.now();
     const transactions = [{ ...transaction, signedAt }];
     return this.#fly({ ...intent, createdAt: signedAt, transactions, payments });
@@ -202,7 +206,7 @@ export class Lane {
         this.parts.follower.forget(flight);
         this.parts.onEnded(moved, unmoved);
       },
-      onOutOfGasMoney: () => this.#runDry(),
+      onOutOfGasMoney: (neededWei) => this.#runDry(neededWei),
       onGap: (used) => this.#fillGaps(used),
     });
     this.#inFlight.add(flight);
@@ -211,10 +215,10 @@ export class Lane {
     return flight;
   }
 
-  #runDry(): void {
+  #runDry(neededWei: bigint): void {
+    if (neededWei > this.#needed) this.#needed = neededWei;
     if (this.#halted) return;
     this.#halted = 'out-of-gas-money';
-    this.#balanceAtHalt = this.#balance;
     const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
     this.parts.log.error(fields, 'the relayer is out of gas money: no new paid work');
   }

@@ -1,5 +1,6 @@
 import { refuse, type Refusal } from '../domain/refusal.js';
 import type { UnixSeconds } from '../domain/units.js';
+import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import type { Authorization } from '../payment/authorization.js';
 import type { BlockFacts } from './chain.js';
@@ -29,6 +30,7 @@ export interface SettlementHealth {
 
 /** Moves the money of served payments: batches, lanes, confirmation, recovery. */
 export class Settlement {
+  private readonly parts: SettlementParts;
   readonly #queue = new PaymentQueue();
   readonly #waiters: Waiters;
   readonly #facts: ChainFacts;
@@ -40,9 +42,11 @@ export class Settlement {
   #finalityAtMs = -Infinity;
 
   constructor(
-    private readonly parts: SettlementParts,
+    given: Omit<SettlementParts, 'checkpoint'> & { readonly checkpoint?: Checkpoint },
     signers: readonly Signer[],
   ) {
+    const parts = { checkpoint: passCheckpoint, ...given };
+    this.parts = parts;
     const { chain, clock, log, settings } = parts;
     const { blockTimeMs, confirmations } = settings;
     this.#waiters = new Waiters(clock);
@@ -69,6 +73,9 @@ export class Settlement {
   async start(): Promise<void> {
     const head = await this.#facts.refresh();
     this.#follower.suppose(this.parts.clock.now() - head.timestamp * 1000);
+    const { books, ledger, log } = this.parts;
+    const released = await books.releaseAbandoned((owner) => owner !== ledger.owner);
+    if (released > 0) log.info({ released }, 'released the reservations of an earlier process');
     for (const lane of this.#lanes) await lane.start();
     await this.#takeUpOpenPayments();
     this.#housekeeping = this.#keepHouse();

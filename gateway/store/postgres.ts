@@ -120,6 +120,7 @@ export async function openPostgres(settings: PostgresSettings): Promise<Store> {
     read: (work) => work(db as Parameters<typeof work>[0]),
     health: (): StoreHealth => ({ ready: isOpen, ...counts }),
     close: async () => {
+      if (!isOpen) return;
       isOpen = false;
       await db.destroy();
     },

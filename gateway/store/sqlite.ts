@@ -110,8 +110,7 @@ export async function openSqlite(settings: SqliteSettings): Promise<Store> {
     health: (): StoreHealth => ({ ready: group.ready, ...group.counts }),
     close: async () => {
       await group.close();
-      if (!isMemory) reading.close();
-      writing.close();
+      for (const database of new Set([reading, writing])) if (database.open) database.close();
     },
   };
 }
