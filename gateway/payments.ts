@@ -18,7 +18,7 @@ import { createLocalSigner } from './settlement/signer.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
-import { createWire } from './x402-wire.js';
+import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
 export interface Payments extends Pick<
@@ -26,6 +26,8 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
+  /** What is asked for a search now. */
+  readonly offer: CurrentOffer;
   health(): PartHealth;
   /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
   stop(deadlineMs: number): Promise<void>;
@@ -95,6 +97,7 @@ export async function openPayments(
   await settlement.start();
   return {
     wire: createWire(offer, config.X402_V1),
+    offer,
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
     searchForPayment: createPaidSearch({
