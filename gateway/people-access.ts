@@ -6,12 +6,13 @@ import { openAccounts } from './accounts/manage.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
 import { openPeople, type People } from './accounts/people/people.js';
 import { openTeam, type Team } from './accounts/people/team.js';
+import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
 import { usageRecorder } from './accounts/usage/recorder.js';
 import { usageReport } from './accounts/usage/report.js';
 import { accountRoutes } from './console/account-routes.js';
 import { consoleRouter } from './console/console-router.js';
-import type { OperatorFacts } from './console/parts.js';
+import type { Figure, OperatorFacts } from './console/parts.js';
 import type { Clock, Log, Random } from './domain/ports.js';
 import type { UsdcUnits } from './domain/units.js';
 import type { BodyLimits } from './http/body.js';
@@ -59,7 +60,11 @@ export async function openPeopleAccess(
   access: Access,
   settings: PeopleSettings,
   ports: { clock: Clock; random: Random; log: Log },
-  money: { topUpPayments?: TopUpPayments; operator?: OperatorFacts } = {},
+  money: {
+    topUpPayments?: TopUpPayments;
+    /** Lines for the operator's page, about what only `main` knows. */
+    figures?: () => readonly Figure[];
+  } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
   const { publicUrl, smtpUrl, priceUnits, bodyLimits } = settings;
@@ -86,7 +91,7 @@ export async function openPeopleAccess(
     publicUrl,
     operatorEmails: settings.operatorEmails,
     assets: { sources, scripts: compiled },
-    ...(money.operator && { operator: money.operator }),
+    ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),
   });
   const consoleAndAccount = Router().use(account).use('/console', pages);
@@ -117,6 +122,22 @@ export async function openPeopleAccess(
       await recorder.flush();
       await mailer.drain();
     },
+  };
+}
+
+const REVENUE_DAYS = 90;
+
+function operatorFacts(
+  store: Store,
+  clock: Clock,
+  figures: () => readonly Figure[],
+): OperatorFacts {
+  return {
+    revenue: () => revenueByDay(store, clock.now(), REVENUE_DAYS),
+    figures: async () => [
+      { name: 'Payments in flight', value: String(await paymentsInFlight(store)) },
+      ...figures(),
+    ],
   };
 }
 

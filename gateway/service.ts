@@ -126,6 +126,14 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
         bodyLimits,
       },
       ports,
+      {
+        topUpPayments: payments.topUps,
+        figures: () => {
+          const { ready, detail } = core.health();
+          const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
+          return [...payments.figures(), index];
+        },
+      },
     ),
   );
 
