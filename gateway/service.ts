@@ -100,6 +100,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
+      exclusive: true,
       migrations: [
         ...KEY_MIGRATIONS,
         ...ACCOUNT_MIGRATIONS,
