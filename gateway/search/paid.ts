@@ -55,12 +55,12 @@ export interface PaidSearchParts<Presented, Confirmed> {
   readonly settlementWaitMs: number;
 }
 
-/** One paid search that has passed every check that needs no I/O. */
-interface Purchase {
+/** What is bought, by an authorization that has passed every check that needs no I/O. */
+interface Purchase<Asked> {
   readonly authorization: CheckedAuthorization;
   readonly binding: RequestBinding;
-  readonly request: SearchRequest;
-  readonly run: RunSearch;
+  readonly request: Asked;
+  readonly run: (request: Asked, context: RunContext) => ReturnType<RunSearch>;
   readonly requestId: string;
 }
 
@@ -71,14 +71,14 @@ const RETRY_SECONDS = 2;
  * Verify and reserve, search, settle, reply. However often and wherever one authorization is
  * presented, one search is run for it, one transfer is made, and every presenter gets one reply.
  */
-export function createPaidSearch<Presented, Confirmed extends object>(
+export function createPaidSearch<Presented, Confirmed extends object, Asked = SearchRequest>(
   parts: PaidSearchParts<Presented, Confirmed>,
 ) {
   const { verifier, ledger, settlement } = parts;
   const flights = createFlights<SearchReply>();
   const wait = { waitMs: parts.settlementWaitMs };
 
-  const buy = async (purchase: Purchase, signal: AbortSignal): Promise<SearchReply> => {
+  const buy = async (purchase: Purchase<Asked>, signal: AbortSignal): Promise<SearchReply> => {
     const { authorization, binding, requestId } = purchase;
     const known = await ledger.find(authorization);
     if (known) return replay(known, purchase);
@@ -92,7 +92,7 @@ export function createPaidSearch<Presented, Confirmed extends object>(
 
   const serve = async (
     payment: Payment,
-    { request, run }: Purchase,
+    { request, run }: Purchase<Asked>,
     context: RunContext,
   ): Promise<SearchReply> => {
     const { requestId } = context;
@@ -112,7 +112,7 @@ export function createPaidSearch<Presented, Confirmed extends object>(
   };
 
   /** Somebody was here before with the same authorization: wait for that outcome, reply with it. */
-  const replay = async (payment: Payment, purchase: Purchase): Promise<SearchReply> => {
+  const replay = async (payment: Payment, purchase: Purchase<Asked>): Promise<SearchReply> => {
     const { authorization, binding, requestId } = purchase;
     if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
@@ -123,7 +123,7 @@ export function createPaidSearch<Presented, Confirmed extends object>(
 
   return async (
     presented: Presented,
-    purchase: Omit<Purchase, 'authorization'>,
+    purchase: Omit<Purchase<Asked>, 'authorization'>,
     signal: AbortSignal,
   ): Promise<SearchReply> => {
     const authorization = await verifier.check(presented);
