@@ -3,9 +3,6 @@ import type { RequestListener, Server } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { openAccess } from './access.js';
-import { PEOPLE_MIGRATIONS } from './accounts/people/schema.js';
-import { ACCOUNT_MIGRATIONS } from './accounts/schema.js';
-import { USAGE_MIGRATIONS } from './accounts/usage/schema.js';
 import { createApp } from './app.js';
 import type { BannerFacts } from './banner.js';
 import { openChain } from './chain-access.js';
@@ -15,10 +12,9 @@ import { formatUsd } from './domain/units.js';
 import { healthRoutes, opsApp } from './http/ops.js';
 import { createBoundedServer, drain, listen } from './http/server.js';
 import { createUpstream } from './http/upstream.js';
-import { KEY_MIGRATIONS } from './keys/schema.js';
-import { LEDGER_MIGRATIONS } from './ledger/migrations.js';
 import { createHealth } from './observe/health.js';
 import { createMetrics } from './observe/metrics.js';
+import { MIGRATIONS } from './migrations.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
 import { openSearchCore } from './processes/open-search-core.js';
@@ -100,13 +96,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
-      migrations: [
-        ...KEY_MIGRATIONS,
-        ...ACCOUNT_MIGRATIONS,
-        ...PEOPLE_MIGRATIONS,
-        ...USAGE_MIGRATIONS,
-        ...LEDGER_MIGRATIONS,
-      ],
+      migrations: MIGRATIONS,
     },
     { clock, random, onFailed: onFatal },
   );
