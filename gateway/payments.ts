@@ -28,6 +28,8 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
+  /** What is asked for a search now. */
+  readonly offer: CurrentOffer;
   readonly topUps: TopUpPayments;
   /** A line for each relayer, for the operator. */
   figures(): readonly { readonly name: string; readonly value: string }[];
@@ -116,6 +118,7 @@ export async function openPayments(
   };
   return {
     wire: createWire(offer, config.X402_V1),
+    offer,
     topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
-import { openPeople } from './accounts/people/people.js';
-import { openTeam } from './accounts/people/team.js';
+import { openPeople, type People } from './accounts/people/people.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
+import { openTeam, type Team } from './accounts/people/team.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
 import { usageRecorder } from './accounts/usage/recorder.js';
 import { usageReport } from './accounts/usage/report.js';
@@ -42,6 +42,9 @@ export interface PeopleAccess {
   readonly account: Router;
   /** How the pipeline counts the searches of accounts. */
   readonly meter: SearchParts<object>['meter'];
+  /** Sessions and memberships, for whoever else lets people sign in. */
+  readonly people: People;
+  readonly team: Team;
   stop(): Promise<void>;
 }
 
@@ -111,6 +114,8 @@ export async function openPeopleAccess(
     consoleAndAccount,
     account,
     meter: meterWith(recorder, clock),
+    people,
+    team,
     stop: async () => {
       end.abort();
       await Promise.all(housekeeping);

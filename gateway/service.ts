@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import { join } from 'node:path';
+import { Router } from 'express';
 import type { Logger } from 'pino';
 import { openAccess } from './access.js';
 import { createApp } from './app.js';
@@ -24,6 +25,7 @@ import { observed } from './search/observed.js';
 import { createSearch } from './search/pipeline.js';
 import { createStops, type Stops } from './stops.js';
 import { openStore } from './store/open.js';
+import { openToolAccess } from './tool-access.js';
 import { systemClock as clock, systemRandom as random } from './system.js';
 
 /** A running service. */
@@ -174,13 +176,24 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
     searchCore: () => core.health(),
     settlement: () => payments.health(),
   });
+  const tools = await stops.keep(
+    'tool protocol',
+    openToolAccess(config, {
+      ...{ store, access, people, search, bodyLimits, publicUrl, ...ports },
+      offer: payments.offer,
+    }),
+  );
+  const routesFor = (face: Face) =>
+    Router()
+      .use(tools.routesFor(face))
+      .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>
     createApp({
       face,
       search,
       wire: payments.wire,
       bodyLimits,
-      routes: face === 'gateway' ? people.consoleAndAccount : people.account,
+      routes: routesFor(face),
       trustedProxies: config.TRUSTED_PROXIES,
       health: healthRoutes(health),
       random,

@@ -15,9 +15,9 @@ import type { SearchReply } from './reply.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
-  /** Everything that needs no I/O: shape, terms, window, signature of a key. */
+  /** Everything that needs no I/O and holds at any time: payee, token, signature of a key. */
   check(presented: Presented): Promise<CheckedAuthorization | Refusal>;
-  /** What only the chain knows: contract signatures, balance, use, a simulated transfer. */
+  /** For a new payment: price, window, and what only the chain knows. */
   confirm(authorization: CheckedAuthorization): Promise<Confirmed | Refusal>;
 }
 
@@ -114,7 +114,7 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
   /** Somebody was here before with the same authorization: wait for that outcome, reply with it. */
   const replay = async (payment: Payment, purchase: Purchase<Asked>): Promise<SearchReply> => {
     const { authorization, binding, requestId } = purchase;
-    if (!isPresenter(payment, authorization)) return refused(requestId, FOREIGN);
+    if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
     const outcome = await settlement.outcome(payment.id, wait);
     const reply = outcome.kind === 'settled' ? outcome.reply : undefined;
@@ -128,25 +128,24 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
   ): Promise<SearchReply> => {
     const authorization = await verifier.check(presented);
     if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
-    const flight = `${keyText(authorization)} ${authorization.signature} ${purchase.binding}`;
+    const { signature } = authorization;
+    const flight = `${keyText(authorization)} ${signature} ${purchase.binding}`;
     return flights.join(flight, signal, (end) => buy({ ...purchase, authorization }, end));
   };
 }
 
 /**
- * Payer and nonce of a settled payment stand on the chain for all to see, and a contract's signature
- * says nothing before the chain has judged it: only the one that was judged fetches the reply.
+ * Whether who presents a known authorization is its payer. A key's signature was checked; what may
+ * be a contract's was checked by the chain when the payment was new, so it must be the same again:
+ * payer and nonce alone can be read off the chain by anybody.
  */
-function isPresenter(payment: Payment, authorization: CheckedAuthorization): boolean {
-  if (authorization.signedBy === 'key') return true;
-  return payment.authorization.signature === authorization.signature;
+function isPayer({ signedBy, signature }: CheckedAuthorization, known: Payment): boolean {
+  return signedBy === 'key' || signature === known.authorization.signature;
 }
 
-const FOREIGN = refuse(
-  'payment_invalid',
-  'This authorization was presented with another signature before.',
-  { reason: 'invalid_exact_evm_signature' },
-);
+const FOREIGN = refuse('payment_invalid', 'The signature is not the payer’s.', {
+  reason: 'invalid_exact_evm_signature',
+});
 
 const BOUND = refuse(
   'authorization_bound_to_other_request',
