@@ -5,6 +5,7 @@ import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
 import { openPeople, type People } from './accounts/people/people.js';
+import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTeam, type Team } from './accounts/people/team.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
