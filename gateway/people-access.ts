@@ -7,7 +7,6 @@ import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js'
 import { openPeople, type People } from './accounts/people/people.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTeam, type Team } from './accounts/people/team.js';
-import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
 import { usageRecorder } from './accounts/usage/recorder.js';
 import { usageReport } from './accounts/usage/report.js';
