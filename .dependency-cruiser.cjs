@@ -60,7 +60,7 @@ module.exports = {
       'search-core',
     ]),
     room('mcp', ['domain', 'search', 'http', 'x402', 'keys', 'limits', 'search-core']),
-    room('oauth', ['domain', 'store', 'keys', 'accounts']),
+    room('oauth', ['domain', 'store', 'keys', 'accounts', 'limits', 'console']),
     room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
     only({ name: 'express', path: 'express/' }, [
       'http',
@@ -69,6 +69,8 @@ module.exports = {
       'console',
       'app',
       'people-access',
+      'service',
+      'tool-access',
       'main',
     ]),
     only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),

@@ -56,6 +56,13 @@ const settings = {
   OPS_HOST: z.string().default('127.0.0.1'),
   /** The gateway's public address; it is the `resource` of every quote. */
   PUBLIC_URL: httpUrl.optional(),
+  /** The API's public address, where tool clients sign in: its `/mcp` is what tokens are for. */
+  API_PUBLIC_URL: httpUrl.optional(),
+  /** Hosts whose web pages may call `/mcp`, comma-separated; those of the service always may. */
+  MCP_ORIGIN_HOSTS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
   /** Proxies in front whose X-Forwarded-For is believed. */
   TRUSTED_PROXIES: integer(0, 10, 0),
   /** Folder for the database, the index, and the local chain. */

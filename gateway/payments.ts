@@ -1,12 +1,13 @@
 import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from './domain/ports.js';
+import type { TopUpPayments } from './accounts/top-up.js';
 import { isRefusal } from './domain/refusal.js';
 import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
 import type { PaymentWire } from './http/search-route.js';
 import type { ChainFacts } from './payment/on-chain.js';
-import { createVerifier } from './payment/verifier.js';
+import { createVerifier, type Confirmed } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
 import { TransferBooks } from './ledger/transfers.js';
@@ -18,7 +19,8 @@ import { createLocalSigner } from './settlement/signer.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
-import { createWire } from './x402-wire.js';
+import { createTopUpPayments } from './top-up-payments.js';
+import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
 export interface Payments extends Pick<
@@ -26,6 +28,11 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
+  /** What is asked for a search now. */
+  readonly offer: CurrentOffer;
+  readonly topUps: TopUpPayments;
+  /** A line for each relayer, for the operator. */
+  figures(): readonly { readonly name: string; readonly value: string }[];
   health(): PartHealth;
   /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
   stop(deadlineMs: number): Promise<void>;
@@ -65,17 +72,6 @@ export async function openPayments(
   const standing = { terms, resource };
   const offer = () => standing;
   const ledger = createLedger({ store, clock, random, owner: random.uuid() });
-  const verifier = createVerifier({
-    chain: chain.client,
-    clock,
-    offer,
-    limits: {
-      settleMarginSeconds: SETTLE_MARGIN_SECONDS,
-      validityMaxSeconds: VALIDITY_SECONDS_MAX,
-      deadlineMs: VERIFY_DEADLINE_MS,
-    },
-    eip6492Factories: [],
-  });
   const settlement = new Settlement(
     {
       chain: createRpcChain(chain.chainId, chain.client),
@@ -93,11 +89,21 @@ export async function openPayments(
     [createLocalSigner(chain.relayerKey)],
   );
   await settlement.start();
-  return {
-    wire: createWire(offer, config.X402_V1),
-    readPayment: (version, value) =>
-      version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: createPaidSearch({
+  /** The whole path of a payment, for whatever is sold at an offer. */
+  const paidFor = <Asked>(current: CurrentOffer) => {
+    const verifier = createVerifier({
+      chain: chain.client,
+      clock,
+      offer: current,
+      limits: {
+        settleMarginSeconds: SETTLE_MARGIN_SECONDS,
+        validityMaxSeconds: VALIDITY_SECONDS_MAX,
+        deadlineMs: VERIFY_DEADLINE_MS,
+      },
+      eip6492Factories: [],
+    });
+    return createPaidSearch<PresentedPayment, Confirmed, Asked>({
+      identifierOf: (payment) => payment.identifier,
       verifier: {
         check: (payment) => verifier.check(payment),
         confirm: async (authorization) => {
@@ -109,7 +115,20 @@ export async function openPayments(
       ledger,
       settlement,
       settlementWaitMs: config.SETTLEMENT_WAIT_MS,
-    }),
+    });
+  };
+  return {
+    wire: createWire(offer, config.X402_V1),
+    offer,
+    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
+    readPayment: (version, value) =>
+      version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
+    searchForPayment: paidFor(offer),
+    figures: () =>
+      settlement.health().lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
+        name: `Relayer ${relayer.slice(0, 10)}…`,
+        value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
+      })),
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       const open = await settlement.drain({ deadlineMs });
