@@ -103,6 +103,7 @@ export async function openPayments(
       eip6492Factories: [],
     });
     return createPaidSearch<PresentedPayment, Confirmed, Asked>({
+      identifierOf: (payment) => payment.identifier,
       verifier: {
         check: (payment) => verifier.check(payment),
         confirm: async (authorization) => {
