@@ -13,9 +13,9 @@ import { formatUsd } from './domain/units.js';
 import { healthRoutes, opsApp } from './http/ops.js';
 import { createBoundedServer, drain, listen } from './http/server.js';
 import { createUpstream } from './http/upstream.js';
-import { MIGRATIONS } from './migrations.js';
 import { createHealth } from './observe/health.js';
 import { createMetrics } from './observe/metrics.js';
+import { MIGRATIONS } from './migrations.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
 import { openSearchCore } from './processes/open-search-core.js';
@@ -98,6 +98,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
+      exclusive: true,
       migrations: MIGRATIONS,
     },
     { clock, random, onFailed: onFatal },

@@ -132,6 +132,23 @@ const transactions = ({ int, bytes, strict }: SqlWords) => `create table transac
 
 const TRANSACTIONS_BY_INTENT = `create index transactions_by_intent on transactions (intent_id)`;
 
+const gateways = ({ int, strict }: SqlWords) => `create table gateways (
+  -- One process, from its start to its end.
+  owner text not null primary key,
+  -- Until when it counts as alive; renewed several times before.
+  seen_until ${int} not null
+) ${strict}`;
+
+const lanes = ({ int, strict }: SqlWords) => `create table lanes (
+  chain_id ${int} not null,
+  relayer text not null,
+  -- The process that alone may sign with this key, while it is alive.
+  owner text not null,
+  -- Rises with each change of hands: fences off a former holder that comes back to life.
+  epoch ${int} not null,
+  primary key (chain_id, relayer)
+) ${strict}`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -154,5 +171,9 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
       transactions(words),
       TRANSACTIONS_BY_INTENT,
     ],
+  },
+  {
+    name: 'ledger-003-leases',
+    statements: (words) => [gateways(words), lanes(words)],
   },
 ];

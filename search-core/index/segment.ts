@@ -93,7 +93,7 @@ export class Segment {
   /** Compares all checksums, on disk as it is now; throws DamagedIndexError. */
   verify(): void {
     for (const kind of IN_MEMORY) this.files[kind].verify();
-    for (const block of this.stored.all()) block;
+    this.stored.verify();
   }
 
   /** Bytes of data in one of its files. */

@@ -15,7 +15,7 @@ const ABBREVIATIONS =
   /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|no|fig|mr|mrs|ms|dr|st|approx|incl|[a-z])\.$/i;
 
 function codesOf(characters: string): ReadonlySet<number> {
-  return new Set([...characters].map((character) => character.charCodeAt(0)));
+  return new Set(Array.from(characters, (character) => character.charCodeAt(0)));
 }
 
 /** Whether a sentence ends before the white space at `at`. */
