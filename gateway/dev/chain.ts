@@ -69,9 +69,10 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const stateFile = join(folder, 'state.json');
   const settings = JSON.stringify({ port: options.port ?? 0, blockTimeSeconds, forkUrl });
 
-  let anvil = await adopt(folder, settings, stateFile, log);
-  if (anvil === undefined) {
-    anvil = await startAnvil({
+  const adopted = await adopt(folder, settings, stateFile, log);
+  const anvil =
+    adopted ??
+    (await startAnvil({
       port: options.port ?? 0,
       logFile: join(folder, 'anvil.log'),
       args: [
@@ -79,8 +80,7 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
         ...(forkUrl === undefined ? [] : ['--fork-url', forkUrl, '--no-storage-caching']),
         ...(forkUrl === undefined && existsSync(stateFile) ? ['--load-state', stateFile] : []),
       ],
-    });
-  }
+    }));
   const client = anvilClient(anvil.rpcUrl);
   try {
     await seed(client, forkUrl !== undefined);

@@ -40,9 +40,10 @@ export async function keepState(options: {
     limitLog(options.logFile);
   };
   const run = async () => {
-    while (!abort.signal.aborted) {
+    const isOver = () => abort.signal.aborted;
+    while (!isOver()) {
       await sleep(LOOK_EVERY_MS, undefined, { signal: abort.signal, ref: false }).catch(() => null);
-      if (abort.signal.aborted) return;
+      if (isOver()) return;
       await look().catch((error: unknown) => {
         if (abort.signal.aborted) return;
         log.warn({ error: String(error) }, 'the development chain could not be saved');

@@ -44,7 +44,7 @@ const FOUND = { result: { results: [{ url: 'https://pages.example/bread' }] } };
 async function pay(client: Client): Promise<PaymentPayload> {
   const asked = await client.callTool(SEARCH);
   expect(asked.isError).toBe(true);
-  const required = asked.structuredContent as unknown as PaymentRequired;
+  const required = asked.structuredContent as PaymentRequired;
   return devClient(service).createPaymentPayload(required);
 }
 
