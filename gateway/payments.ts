@@ -107,6 +107,7 @@ export async function openPayments(
       ...(honours && { honours }),
     });
     return createPaidSearch<PresentedPayment, Confirmed, Asked>({
+      identifierOf: (payment) => payment.identifier,
       verifier: {
         check: (payment) => verifier.check(payment),
         confirm: async (authorization) => {
