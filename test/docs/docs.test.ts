@@ -13,7 +13,7 @@ test('.env.example names every setting and no other, with the defaults that are 
 });
 
 test('docs/errors.md lists every code with its status, and no other', () => {
-  const rows = [...file('docs/errors.md').matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)];
+  const rows = [...file('docs/errors.md').matchAll(/^\| `([a-z_]+)` +\| +(\d{3}) +\|/gm)];
   const documented = Object.fromEntries(rows.map(([, code, status]) => [code, Number(status)]));
   const real = Object.entries(REFUSALS).map(([code, { status }]) => [code, status]);
   expect(documented).toEqual(Object.fromEntries(real));
