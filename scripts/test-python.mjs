@@ -90,6 +90,7 @@ async function withServer(work) {
     await work(line.trim());
   } finally {
     server.stdin.end();
+    await new Promise((resolve) => server.once('close', resolve));
   }
 }
 
