@@ -69,10 +69,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const stateFile = join(folder, 'state.json');
   const settings = JSON.stringify({ port: options.port ?? 0, blockTimeSeconds, forkUrl });
 
-  const adopted = await adopt(folder, settings, stateFile, log);
-  const anvil =
-    adopted ??
-    (await startAnvil({
+  const start = () =>
+    startAnvil({
       port: options.port ?? 0,
       logFile: join(folder, 'anvil.log'),
       args: [
@@ -80,7 +78,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
         ...(forkUrl === undefined ? [] : ['--fork-url', forkUrl, '--no-storage-caching']),
         ...(forkUrl === undefined && existsSync(stateFile) ? ['--load-state', stateFile] : []),
       ],
-    }));
+    });
+  const anvil = (await adopt(folder, settings, stateFile, log)) ?? (await start());
   const client = anvilClient(anvil.rpcUrl);
   try {
     await seed(client, forkUrl !== undefined);
