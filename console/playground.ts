@@ -55,11 +55,12 @@ async function send(data: FormData, isPaid: boolean): Promise<Response> {
   });
   const json = { 'Content-Type': 'application/json' };
   if (isPaid) return fetchPaying('/search', { method: 'POST', headers: json, body }, say);
-  const key = String(data.get('key') ?? '').trim();
-  if (key === '') throw new PaymentProblem('Put in an API key, or pay from the wallet.');
+  const key = data.get('key');
+  if (typeof key !== 'string' || key.trim() === '')
+    throw new PaymentProblem('Put in an API key, or pay from the wallet.');
   return fetch('/search', {
     method: 'POST',
-    headers: { ...json, Authorization: `Bearer ${key}` },
+    headers: { ...json, Authorization: `Bearer ${key.trim()}` },
     body,
   });
 }

@@ -14,7 +14,8 @@ async function topUp(source: HTMLFormElement): Promise<void> {
   const button = source.querySelector('button');
   if (button) button.disabled = true;
   try {
-    const body = new URLSearchParams({ amountUsd: String(new FormData(source).get('amountUsd')) });
+    const amountUsd = source.querySelector('input')?.value ?? '';
+    const body = new URLSearchParams({ amountUsd });
     const response = await fetchPaying(
       source.action,
       {

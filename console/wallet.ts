@@ -47,7 +47,11 @@ export async function fetchPaying(
   say('Your wallet asks you to sign the payment …');
   const payment = await sign(challenge);
   say('Paying …');
-  return sendPaid(url, { ...init, headers: { ...init.headers, 'PAYMENT-SIGNATURE': payment } }, say);
+  return sendPaid(
+    url,
+    { ...init, headers: { ...init.headers, 'PAYMENT-SIGNATURE': payment } },
+    say,
+  );
 }
 
 const PENDING_TRIES = 15;

@@ -24,11 +24,11 @@ export function checkNode() {
 }
 
 /** Runs one step, says what it is and how long it took; exits with its code when it fails. */
-export async function step(title, command, args, { quiet = true, env = {} } = {}) {
+export async function step(title, command, args, { quiet = true, env = {}, cwd = root } = {}) {
   const started = Date.now();
   process.stdout.write(`▸ ${title} …${quiet ? '' : '\n'}`);
   const child = spawn(command, args, {
-    cwd: root,
+    cwd,
     env: { ...process.env, ...env },
     stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
   });
@@ -79,7 +79,7 @@ function* files(directory, matches) {
   }
 }
 
-const SOURCES = ['gateway', 'search-core', 'contracts-abi', 'console', 'scripts', 'test'];
+const SOURCES = ['gateway', 'search-core', 'contracts-abi', 'console', 'scripts', 'test', 'sdk'];
 const isSource = (name) => /\.(ts|json)$/.test(name);
 
 function sourceFiles() {

@@ -26,7 +26,7 @@ export interface AccountRouteParts {
   /** Absent where no payments are taken. */
   readonly topUps?: TopUps;
   readonly bodyLimits: BodyLimits;
-  authenticate(authorization: string, address: string): Promise<Caller | Refusal>;
+  readonly authenticate: (authorization: string, address: string) => Promise<Caller | Refusal>;
 }
 
 /** What an account's scripts ask with a key: where it stands, what it used, and more credits. */

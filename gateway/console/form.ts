@@ -1,9 +1,16 @@
 import type { Request } from 'express';
 
-/** A field of a form, trimmed and cut to `lengthMax` characters; empty when it is not there. */
+/**
+ * A field of a form without control characters (PostgreSQL stores no NUL), trimmed and cut to
+ * `lengthMax` characters; empty when it is not there.
+ */
 export function textOf(request: Request, name: string, lengthMax: number): string {
   const value = ((request.body ?? {}) as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value.trim().slice(0, lengthMax) : '';
+  if (typeof value !== 'string') return '';
+  return value
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, lengthMax);
 }
 
 /** A whole number of a form; undefined when the field is empty, NaN when it is none in bounds. */
@@ -18,8 +25,8 @@ export function numberOf(
   return value >= min && value <= max ? value : NaN;
 }
 
-/** The `id` of a path. */
+/** The `id` of a path; empty, and so not found, when it cannot be one. */
 export function idOf(request: Request): string {
   const { id } = request.params;
-  return typeof id === 'string' ? id : '';
+  return typeof id === 'string' && /^[\w-]{1,100}$/.test(id) ? id : '';
 }

@@ -85,9 +85,18 @@ export function createGuard(people: People, team: Team, operatorEmails: readonly
     (allows: (viewer: Viewer) => boolean, handler: ViewerHandler): RequestHandler =>
     async (request, response) => {
       const viewer = await viewerOf(request);
-      if (viewer === 'nobody') return turnAway(request, response);
-      if (viewer === 'no-account') return sayNoAccount(response);
-      if (!allows(viewer)) return sayForbidden(viewer, response);
+      if (viewer === 'nobody') {
+        turnAway(request, response);
+        return;
+      }
+      if (viewer === 'no-account') {
+        sayNoAccount(response);
+        return;
+      }
+      if (!allows(viewer)) {
+        sayForbidden(viewer, response);
+        return;
+      }
       await handler(viewer, request, response);
     };
 

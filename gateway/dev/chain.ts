@@ -69,7 +69,7 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const stateFile = join(folder, 'state.json');
   const settings = JSON.stringify({ port: options.port ?? 0, blockTimeSeconds, forkUrl });
 
-  let anvil = await adopt(folder, settings, log);
+  let anvil = await adopt(folder, settings, stateFile, log);
   if (anvil === undefined) {
     anvil = await startAnvil({
       port: options.port ?? 0,

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Log } from '../domain/ports.js';
 import type { AnvilProcess } from './anvil.js';
 import { anvilClient, type AnvilClient } from './funding.js';
+import { saveState } from './state.js';
 
 /**
  * A gateway that is killed at once (`kill -9`) leaves its anvil running. What is needed to find it
@@ -42,22 +43,25 @@ export function forget(folder: string): void {
 
 /**
  * Takes over the anvil that a killed process left behind in this folder; undefined when there is
- * none. One that was started with other settings is ended (its state was being saved until then).
+ * none. One that was started with other settings is saved to `stateFile` and ended.
  */
 export async function adopt(
   folder: string,
   settings: string,
+  stateFile: string,
   log: Log,
 ): Promise<AnvilProcess | undefined> {
   const note = readNote(folder);
   if (!note || !isAlive(note.pid)) return undefined;
-  const mark = await anvilClient(note.rpcUrl)
+  const client = anvilClient(note.rpcUrl);
+  const mark = await client
     .getStorageAt({ address: MARK_ADDRESS, slot: MARK_SLOT })
     .catch(() => undefined);
   if (mark !== note.mark) return undefined;
   const anvil = adopted(note.pid, note.rpcUrl);
   if (note.settings !== settings) {
     log.info({ pid: note.pid }, 'ending the development chain of an earlier start');
+    await saveState(client, stateFile);
     await anvil.kill();
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { AnvilClient } from './funding.js';
 
@@ -40,9 +40,3 @@ export async function saveState(client: AnvilClient, file: string): Promise<void
 }
 
 const max = (a: bigint, b: bigint) => (a > b ? a : b);
-
-/** Removes a saved state and what an interrupted save left behind. */
-export function forgetState(file: string): void {
-  rmSync(file, { force: true });
-  rmSync(`${file}.tmp`, { force: true });
-}

@@ -1,4 +1,7 @@
-import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
+import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import { MULTICALL3_ADDRESS } from '../../contracts-abi/addresses.js';
+import { multicall3Abi } from '../../contracts-abi/multicall3.js';
+import { usdcAbi } from '../../contracts-abi/usdc.js';
 import { address, unixSeconds, type Address, type Hex, type UnixSeconds } from '../domain/units.js';
 import { reasons } from '../x402/reasons.js';
 import type { SignedAuthorization } from './authorization.js';
@@ -28,32 +31,18 @@ export type ChainAnswer = { readonly facts: ChainFacts } & (
   | { readonly kind: 'silent' }
 );
 
-/** Multicall3, at one address on every chain that has it. */
-export const MULTICALL3 = address('0xcA11bde05977b3631167028862bE2a173976CA11');
-
-const multicallAbi = parseAbi([
-  'struct Call { address target; bool allowFailure; bytes callData; }',
-  'struct Outcome { bool success; bytes returnData; }',
-  'function aggregate3(Call[] calls) payable returns (Outcome[])',
-  'function getChainId() view returns (uint256)',
-  'function getBlockNumber() view returns (uint256)',
-  'function getCurrentBlockTimestamp() view returns (uint256)',
-  'function getBasefee() view returns (uint256)',
-]);
-
-const tokenAbi = parseAbi([
-  'function balanceOf(address account) view returns (uint256)',
-  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
-]);
+/** Multicall3, as an address. */
+export const MULTICALL3 = address(MULTICALL3_ADDRESS);
 
 const FACT_CALLS: readonly Call[] = (
   ['getChainId', 'getBlockNumber', 'getCurrentBlockTimestamp', 'getBasefee'] as const
 ).map((functionName) => ({
   target: MULTICALL3,
-  data: encodeFunctionData({ abi: multicallAbi, functionName }),
+  data: encodeFunctionData({ abi: multicall3Abi, functionName }),
 }));
 
-interface Outcome {
+/** What one call of a Multicall3 batch returned. */
+export interface Outcome {
   readonly success: boolean;
   readonly returnData: Hex;
 }
@@ -82,19 +71,20 @@ export async function askChain(
   });
 }
 
-async function aggregate(
+/** Makes some calls in one `eth_call`; each may fail on its own. Rejects like the chain does. */
+export async function aggregate(
   chain: ChainCaller,
   calls: readonly Call[],
   deadlineMs: number,
 ): Promise<readonly Outcome[]> {
   const data = encodeFunctionData({
-    abi: multicallAbi,
+    abi: multicall3Abi,
     functionName: 'aggregate3',
     args: [calls.map((call) => ({ target: call.target, allowFailure: true, callData: call.data }))],
   });
   const returned = await chain.ethCall(MULTICALL3, data, { deadlineMs });
   const outcomes = decodeFunctionResult({
-    abi: multicallAbi,
+    abi: multicall3Abi,
     functionName: 'aggregate3',
     data: returned,
   });
@@ -108,12 +98,12 @@ function callsAbout(authorization: SignedAuthorization): readonly Call[] {
   return [
     ask(
       encodeFunctionData({
-        abi: tokenAbi,
+        abi: usdcAbi,
         functionName: 'authorizationState',
         args: [from, nonce],
       }),
     ),
-    ask(encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [from] })),
+    ask(encodeFunctionData({ abi: usdcAbi, functionName: 'balanceOf', args: [from] })),
     ...transferCalls(authorization),
   ];
 }
@@ -149,7 +139,7 @@ function judge(
   return revert ? { kind: 'bad', ...revert } : { kind: 'silent' };
 }
 
-/** A 32-byte word that a successful call returned. */
-function readUint({ success, returnData }: Outcome): bigint | undefined {
+/** The 32-byte word that a successful call returned, if it is one. */
+export function readUint({ success, returnData }: Outcome): bigint | undefined {
   return success && returnData.length === 66 ? BigInt(returnData) : undefined;
 }

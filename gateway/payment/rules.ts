@@ -1,14 +1,8 @@
 import { refuse, type Refusal } from '../domain/refusal.js';
 import { parseAddress, type UnixSeconds } from '../domain/units.js';
-import type { AcceptedRequirements, ClaimedTransfer, PresentedPayment } from '../x402/payment.js';
+import type { AcceptedRequirements, PresentedPayment } from '../x402/payment.js';
 import { reasons } from '../x402/reasons.js';
-import {
-  CHAIN_ID_V1,
-  NETWORK_V1,
-  requirements,
-  type PaymentTerms,
-  type Resource,
-} from '../x402/terms.js';
+import { CHAIN_ID_V1, NETWORK_V1, type PaymentTerms, type Resource } from '../x402/terms.js';
 import type { Authorization, SignedAuthorization } from './authorization.js';
 
 /** How long an authorization must and may be valid, in seconds. */
@@ -20,10 +14,13 @@ export interface WindowLimits {
 }
 
 /**
- * Compares a payment with what this server itself asks, member by member. Nothing the payer says
+ * Compares a payment with what this server itself asks of every payment at any time: scheme,
+ * network, token, payee, resource, and a value that is the one accepted. Nothing the payer says
  * about the terms is used further: the result is built from the server's own.
  *
- * Pure; refuses with `payment_invalid` and the reference implementation's reason.
+ * Pure; refuses with `payment_invalid` and the reference implementation's reason. Whether the price
+ * and the window are right *now* is another question (`matchPrice`, `checkWindow`): a payment that
+ * was right once may come again to fetch its reply.
  */
 export function matchTerms(
   payment: PresentedPayment,
@@ -34,8 +31,23 @@ export function matchTerms(
     matchScheme(payment, terms) ??
     (payment.accepted && matchAccepted(payment.accepted, terms)) ??
     matchResource(payment, resource) ??
-    matchTransfer(payment.transfer, terms)
+    matchTransfer(payment, terms)
   );
+}
+
+/** Whether what was accepted is what is asked now: the amount, and the time to pay it. */
+export function matchPrice(
+  { accepted, transfer }: PresentedPayment,
+  { amount, maxTimeoutSeconds }: PaymentTerms,
+): Refusal | undefined {
+  if (transfer?.value !== amount)
+    return unacceptable(`The price is ${amount} atomic units now.`, reasons.value);
+  if (accepted && accepted.maxTimeoutSeconds !== maxTimeoutSeconds)
+    return unacceptable(
+      `The maxTimeoutSeconds asked is ${maxTimeoutSeconds} now.`,
+      reasons.requirements,
+    );
+  return undefined;
 }
 
 function matchScheme(payment: PresentedPayment, terms: PaymentTerms): Refusal | undefined {
@@ -52,20 +64,14 @@ function matchScheme(payment: PresentedPayment, terms: PaymentTerms): Refusal | 
 
 /** The accepted requirement must be the one asked; its `extra` may say more, never other things. */
 function matchAccepted(accepted: AcceptedRequirements, terms: PaymentTerms): Refusal | undefined {
-  const own = requirements(terms);
-  const differing =
-    (parseAddress(accepted.asset) !== terms.asset && 'asset') ||
-    (parseAddress(accepted.payTo) !== terms.payTo && 'payTo') ||
-    (accepted.amount !== own.amount && 'amount') ||
-    (accepted.maxTimeoutSeconds !== own.maxTimeoutSeconds && 'maxTimeoutSeconds');
-  if (differing)
-    return unacceptable(
-      `The accepted ${differing} is not the one that is asked now.`,
-      reasons.requirements,
-    );
-  if (accepted.extra?.name !== terms.domain.name)
+  const { asset, payTo, extra } = accepted;
+  if (parseAddress(asset) !== terms.asset)
+    return unacceptable(`Payments are taken in ${terms.asset} only.`, reasons.requirements);
+  if (parseAddress(payTo) !== terms.payTo)
+    return unacceptable('The accepted payTo is somebody else.', reasons.requirements);
+  if (extra?.name !== terms.domain.name)
     return unacceptable('The accepted extra.name is not the token’s.', reasons.tokenName);
-  if (accepted.extra.version !== terms.domain.version)
+  if (extra.version !== terms.domain.version)
     return unacceptable('The accepted extra.version is not the token’s.', reasons.tokenVersion);
   return undefined;
 }
@@ -89,16 +95,16 @@ function normalUrl(text: string): string {
 }
 
 function matchTransfer(
-  transfer: ClaimedTransfer | undefined,
+  { transfer, accepted }: PresentedPayment,
   terms: PaymentTerms,
 ): SignedAuthorization | Refusal {
   if (!transfer)
     return unacceptable('Payments are taken as EIP-3009 authorizations only.', reasons.payloadType);
   if (transfer.to !== terms.payTo)
     return unacceptable('The authorization pays somebody else.', reasons.recipient);
-  if (transfer.value !== terms.amount)
+  if (accepted && accepted.amount !== transfer.value.toString())
     return unacceptable(
-      `The authorization must be for exactly ${terms.amount} atomic units.`,
+      'The authorization must be for exactly the accepted amount.',
       reasons.value,
     );
   const { from, to, value, validAfter, validBefore, nonce, signature } = transfer;

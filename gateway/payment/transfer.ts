@@ -1,4 +1,6 @@
-import { encodeFunctionData, parseAbi, parseErc6492Signature } from 'viem';
+import { encodeFunctionData, parseErc6492Signature } from 'viem';
+import { ERC6492_MAGIC_SUFFIX } from '../../contracts-abi/erc1271.js';
+import { usdcBytesAbi, usdcKeyAbi } from '../../contracts-abi/usdc.js';
 import { parseAddress, type Address, type Hex } from '../domain/units.js';
 import type { SignedAuthorization } from './authorization.js';
 import { isKeySignature } from './signature.js';
@@ -9,15 +11,6 @@ export interface Call {
   readonly data: Hex;
 }
 
-/** Both forms that FiatTokenV2_2 has: r, s and v of a key, or the bytes of any signature. */
-const transferAbi = parseAbi([
-  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
-]);
-
-/** EIP-6492: a signature of a contract that may not be deployed yet ends with these 32 bytes. */
-const MAGIC_6492 = '6492'.repeat(16);
-
 /** The deployment that goes before a transfer, and the signature inside (ERC-6492). */
 export interface WrappedSignature {
   readonly factory: Address;
@@ -25,9 +18,11 @@ export interface WrappedSignature {
   readonly signature: Hex;
 }
 
-/** Whether a signature claims to be wrapped for a contract that may not exist yet. */
+const WRAPPED_END = ERC6492_MAGIC_SUFFIX.slice(2);
+
+/** Whether a signature claims to be for a contract that may not be deployed yet (ERC-6492). */
 export function isWrapped(signature: Hex): boolean {
-  return signature.endsWith(MAGIC_6492);
+  return signature.endsWith(WRAPPED_END);
 }
 
 /** Unwraps an ERC-6492 signature; undefined when the wrapping is not what it claims to be. */
@@ -43,36 +38,54 @@ export function unwrap(wrapped: Hex): WrappedSignature | undefined {
 }
 
 /**
- * The calls that move the money of one authorization, in order: `transferWithAuthorization` in the
- * form that its signature needs, after the deployment of a wallet that is not on chain yet.
- * The verifier simulates exactly these calls and settlement sends them.
+ * The calls that move the money of one authorization, in order; the last one is the transfer. The
+ * verifier simulates exactly these calls and settlement sends them.
  *
- * A wallet may have been deployed since: the deployment may fail, the transfer decides.
+ * A signature of 65 bytes goes as v, r and s, any other as bytes: both forms ask the same
+ * `SignatureChecker` in FiatTokenV2_2, which goes by the payer's code. An ERC-6492 signature has the
+ * wallet's deployment before it; where the wallet exists by now that call fails, and the transfer
+ * alone decides.
+ *
+ * @throws when an ERC-6492 signature is broken, which `Verifier.check` refuses.
  */
 export function transferCalls(authorization: SignedAuthorization): readonly Call[] {
-  if (!isWrapped(authorization.signature)) return [transferCall(authorization)];
-  const wrapped = unwrap(authorization.signature);
+  const { asset, signature } = authorization;
+  if (!isWrapped(signature)) {
+    const data = isKeySignature(signature)
+      ? transferByKey(authorization)
+      : transferByBytes(authorization, signature);
+    return [{ target: asset, data }];
+  }
+  const wrapped = unwrap(signature);
   if (!wrapped)
     throw new Error('an authorization with a broken ERC-6492 signature was let through');
-  const { factory, factoryData, signature } = wrapped;
-  return [{ target: factory, data: factoryData }, transferCall({ ...authorization, signature })];
+  return [
+    { target: wrapped.factory, data: wrapped.factoryData },
+    { target: asset, data: transferByBytes(authorization, wrapped.signature) },
+  ];
 }
 
-function transferCall(authorization: SignedAuthorization): Call {
-  const { from, to, value, validAfter, validBefore, nonce, signature } = authorization;
-  const terms = [from, to, value, BigInt(validAfter), BigInt(validBefore), nonce] as const;
-  const data = encodeFunctionData({
-    abi: transferAbi,
-    functionName: 'transferWithAuthorization',
-    args: isKeySignature(signature)
-      ? [...terms, ...splitSignature(signature)]
-      : [...terms, signature],
-  });
-  return { target: authorization.asset, data };
-}
-
-/** `v`, `r` and `s` of r‖s‖v. */
-function splitSignature(signature: Hex): [v: number, r: Hex, s: Hex] {
+function transferByKey(authorization: SignedAuthorization): Hex {
+  const { signature } = authorization;
+  const r: Hex = `0x${signature.slice(2, 66)}`;
+  const s: Hex = `0x${signature.slice(66, 130)}`;
   const v = Number.parseInt(signature.slice(130), 16);
-  return [v, `0x${signature.slice(2, 66)}`, `0x${signature.slice(66, 130)}`];
+  return encodeFunctionData({
+    abi: usdcKeyAbi,
+    functionName: 'transferWithAuthorization',
+    args: [...transferArgs(authorization), v, r, s],
+  });
+}
+
+function transferByBytes(authorization: SignedAuthorization, signature: Hex): Hex {
+  return encodeFunctionData({
+    abi: usdcBytesAbi,
+    functionName: 'transferWithAuthorization',
+    args: [...transferArgs(authorization), signature],
+  });
+}
+
+function transferArgs(authorization: SignedAuthorization) {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  return [from, to, value, BigInt(validAfter), BigInt(validBefore), nonce] as const;
 }

@@ -3,28 +3,14 @@ import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
 import { unixSeconds, type Address, type UnixSeconds } from '../domain/units.js';
 import type { PresentedPayment } from '../x402/payment.js';
 import { reasons } from '../x402/reasons.js';
-import type { PaymentTerms, Resource } from '../x402/terms.js';
-import type { SignedAuthorization } from './authorization.js';
-import { createBatcher } from './batch.js';
+import type { Offer, PaymentTerms } from '../x402/terms.js';
+import type { CheckedAuthorization, SignedAuthorization } from './authorization.js';
 import { askChain, type ChainAnswer, type ChainCaller, type ChainFacts } from './on-chain.js';
-import { checkWindow, matchTerms, type WindowLimits } from './rules.js';
-import {
-  createDigest,
-  createRecover,
-  isCanonical,
-  isKeySignature,
-  type Recover,
-} from './signature.js';
+import { createRounds } from './rounds.js';
+import { checkWindow, matchPrice, matchTerms, type WindowLimits } from './rules.js';
+import { createDigest, createRecover, isCanonical, isKeySignature } from './signature.js';
 import { isWrapped, unwrap } from './transfer.js';
 
-/** Authorizations in one `eth_call`: about 250,000 gas each, and public endpoints allow 50 million. */
-const BATCH_MAX = 32;
-/** Verifications that wait for the chain; more are told to come back. */
-const QUEUE_MAX = 1024;
-/** Calls at the same time, so that a slow one does not hold everybody up. */
-const CALLS_MAX = 4;
-/** Contract signatures that are checked at the same time, each in a call of its own. */
-const CONTRACT_CALLS_MAX = 4;
 /** Recovered signers that are remembered, at about 500 bytes each. */
 const SIGNERS_MAX = 4096;
 /** When a chain out of reach is asked again. */
@@ -35,11 +21,18 @@ export interface VerifierOptions {
   /** Only its monotonic side is used. */
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** What is asked now. */
-  readonly offer: () => { readonly terms: PaymentTerms; readonly resource: Resource };
+  readonly offer: () => Offer;
+  /** Whether a payment at another price may be made because it was quoted; no one by default. */
+  readonly honours?: (payment: PresentedPayment) => boolean;
   readonly limits: WindowLimits & {
     /** Longest wait for one call to the chain, in milliseconds. */
     readonly deadlineMs: number;
   };
+  /**
+   * Whether payers may be contracts, default true: a signature that is not of the payer's own key
+   * is then a question for the chain; otherwise it is refused for free.
+   */
+  readonly contractWallets?: boolean;
   /** Factories that may deploy a payer's wallet (ERC-6492); none by default. */
   readonly eip6492Factories: readonly Address[];
 }
@@ -53,40 +46,28 @@ export interface Confirmed {
 /** Is this payment good? Everything that is free first, the chain last. */
 export interface Verifier {
   /**
-   * Terms, window and signature, without I/O. A payment that passes is signed by its payer, or
-   * carries a contract's signature, which only the chain can judge.
-   * The window is checked here only once the chain's time is known from an earlier confirmation.
+   * Terms and signature, without I/O. A payment that passes is for this server, and signed by its
+   * payer's key or carrying what may be a contract's signature. Its price is compared too, but an
+   * objection to it counts only for a payment that is new.
    */
-  check(payment: PresentedPayment): Promise<SignedAuthorization | Refusal>;
+  check(payment: PresentedPayment): Promise<CheckedAuthorization | Refusal>;
   /**
-   * What the chain says: state, balance, and a simulation of the transfer, in one `eth_call` that
-   * concurrent confirmations share. Refuses with `payment_invalid` or `chain_unavailable`.
+   * Whether a new payment can be taken now: its price and window, then the chain (state, balance,
+   * and a simulation of the transfer) in one `eth_call` that concurrent confirmations share.
+   * Refuses with `payment_invalid` or `chain_unavailable`.
    */
-  confirm(authorization: SignedAuthorization): Promise<Confirmed | Refusal>;
+  confirm(authorization: CheckedAuthorization): Promise<Confirmed | Refusal>;
 }
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { chain, clock, offer, limits } = options;
-  const factories = new Set(options.eip6492Factories);
-  const digests = createDigests();
-  const recover = createRecover(SIGNERS_MAX);
+  const { chain, clock, offer, honours = () => false, limits } = options;
   const chainTime = createChainTime(clock);
-
-  const ask = async (authorizations: readonly SignedAuthorization[]) => {
+  const signerOf = createSignerOf();
+  const checkSigner = createSignerCheck(options);
+  const askOne = createRounds(async (authorizations) => {
     const answers = await askChain(chain, authorizations, limits.deadlineMs);
     if (answers[0]) chainTime.saw(answers[0].facts);
     return answers;
-  };
-  const askTogether = createBatcher(ask, {
-    batchMax: BATCH_MAX,
-    queueMax: QUEUE_MAX,
-    runningMax: CALLS_MAX,
-  });
-  // A contract's code can burn all gas of the call it is in; nobody else's payment is in there.
-  const askAlone = createBatcher(ask, {
-    batchMax: 1,
-    queueMax: QUEUE_MAX,
-    runningMax: CONTRACT_CALLS_MAX,
   });
 
   return {
@@ -94,39 +75,85 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { terms, resource } = offer();
       const authorization = matchTerms(payment, terms, resource);
       if (isRefusal(authorization)) return authorization;
+      const signer = await signerOf(authorization, terms);
+      const refusal = checkSigner(authorization, signer);
+      if (refusal) return refusal;
+      const differing = matchPrice(payment, terms);
+      const objection = differing && !honours(payment) ? differing : undefined;
+      const signedBy = signer === 'key' ? 'key' : 'contract';
+      return { ...authorization, signedBy, ...(objection && { objection }) };
+    },
+
+    confirm: async (checked) => {
+      const { signedBy, objection, ...authorization } = checked;
+      if (objection) return objection;
       const now = chainTime.now();
       const late = now !== undefined && checkWindow(authorization, now, limits);
       if (late) return late;
-      return checkSignature(authorization, { digest: digests(terms), recover, factories });
-    },
-
-    confirm: async (authorization) => {
-      const { signature, chainId } = authorization;
+      let answer: ChainAnswer | undefined;
       try {
-        const first = isKeySignature(signature) ? askTogether : askAlone;
-        let answer = await first(authorization);
-        if (answer?.kind === 'silent' && first === askTogether)
-          answer = await askAlone(authorization);
-        if (!answer) return unavailable('Too many payments wait for the chain.');
-        if (answer.facts.chainId !== chainId)
-          return unavailable('The chain’s endpoint answers for another chain.');
-        return conclude(authorization, answer, limits);
+        answer = await askOne(authorization, signedBy);
       } catch {
         return unavailable('The chain is out of reach.');
       }
+      if (!answer) return unavailable('Too many payments wait for the chain.');
+      if (answer.facts.chainId !== authorization.chainId)
+        return unavailable('The chain’s endpoint answers for another chain.');
+      return conclude(authorization, answer, limits);
     },
   };
 }
 
-/** The digest function of the token in force; it changes only with the operator's settings. */
-function createDigests(): (terms: PaymentTerms) => ReturnType<typeof createDigest> {
-  const byDomain = new WeakMap<object, ReturnType<typeof createDigest>>();
-  return ({ domain, chainId, asset }) => {
-    const known = byDomain.get(domain);
+/** Whose signature it is, as far as can be told without the chain. */
+type Signer = 'key' | 'malleable' | 'wrapped' | 'unknown';
+
+function createSignerOf() {
+  const recover = createRecover(SIGNERS_MAX);
+  const digests = new WeakMap<PaymentTerms['domain'], ReturnType<typeof createDigest>>();
+  const digestOf = ({ domain, chainId, asset }: PaymentTerms) => {
+    const known = digests.get(domain);
     if (known) return known;
     const digest = createDigest({ ...domain, chainId, verifyingContract: asset });
-    byDomain.set(domain, digest);
+    digests.set(domain, digest);
     return digest;
+  };
+  return async (authorization: SignedAuthorization, terms: PaymentTerms): Promise<Signer> => {
+    const { signature, from } = authorization;
+    if (isWrapped(signature)) return 'wrapped';
+    if (!isKeySignature(signature)) return 'unknown';
+    if (!isCanonical(signature)) return 'malleable';
+    const signer = await recover(digestOf(terms)(authorization), signature);
+    return signer === from ? 'key' : 'unknown';
+  };
+}
+
+/** Refuses the signatures that no answer of the chain could save. */
+function createSignerCheck({ contractWallets = true, eip6492Factories }: VerifierOptions) {
+  const factories = new Set(eip6492Factories);
+  return ({ signature }: SignedAuthorization, signer: Signer): Refusal | undefined => {
+    switch (signer) {
+      case 'key':
+        return undefined;
+      case 'malleable':
+        return invalid(
+          'A signature of 65 bytes must have s in the lower half of the order and v 27 or 28.',
+          reasons.signature,
+        );
+      case 'wrapped': {
+        const wrapped = unwrap(signature);
+        if (!wrapped) return invalid('The ERC-6492 signature cannot be read.', reasons.signature);
+        return contractWallets && factories.has(wrapped.factory)
+          ? undefined
+          : invalid('This server does not deploy wallets of this factory.', reasons.factory);
+      }
+      case 'unknown':
+        return contractWallets
+          ? undefined
+          : invalid(
+              'The signature is not the payer’s for this token, chain and amount.',
+              reasons.signature,
+            );
+    }
   };
 }
 
@@ -141,38 +168,6 @@ function createChainTime(clock: Pick<Clock, 'monotonicMs'>) {
       last &&
       unixSeconds(last.timestamp + Math.floor((clock.monotonicMs() - last.seenAtMs) / 1000)),
   };
-}
-
-interface SignatureParts {
-  readonly digest: ReturnType<typeof createDigest>;
-  readonly recover: Recover;
-  readonly factories: ReadonlySet<Address>;
-}
-
-async function checkSignature(
-  authorization: SignedAuthorization,
-  { digest, recover, factories }: SignatureParts,
-): Promise<SignedAuthorization | Refusal> {
-  const { signature, from } = authorization;
-  if (isKeySignature(signature)) {
-    if (!isCanonical(signature))
-      return invalid(
-        'The signature must have s in the lower half of the order and v 27 or 28.',
-        reasons.signature,
-      );
-    if ((await recover(digest(authorization), signature)) === from) return authorization;
-    return invalid(
-      'The signature is not the payer’s for this token, chain and amount.',
-      reasons.signature,
-    );
-  }
-  if (isWrapped(signature)) {
-    const wrapped = unwrap(signature);
-    if (!wrapped) return invalid('The ERC-6492 signature cannot be read.', reasons.signature);
-    if (!factories.has(wrapped.factory))
-      return invalid('This server does not deploy wallets of this factory.', reasons.factory);
-  }
-  return authorization;
 }
 
 function conclude(
@@ -200,7 +195,7 @@ function describe(reason: string, text: string | undefined): string {
     case reasons.balance:
       return 'The payer’s balance does not cover the price.';
     case reasons.signature:
-      return 'The token does not accept the signature.';
+      return 'The signature is not the payer’s for this token, chain and amount.';
     default:
       return `The simulated transfer failed${text === undefined ? '' : ` (${text})`}.`;
   }

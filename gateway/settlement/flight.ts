@@ -11,14 +11,14 @@ import { transferredBy } from './results.js';
 
 export interface FlightParts extends SettlementParts {
   readonly facts: ChainFacts;
-  /** Signs the intent again with other fees. */
-  sign(fees: Fees, replaces: TransactionHash): Promise<NewTransaction>;
+  /** Signs the intent with other fees and commits it; undefined when the key is not ours now. */
+  replace(fees: Fees, replaces: TransactionHash): Promise<NewTransaction | undefined>;
   /** The nonce is taken in a block (or by a stranger): the lane has room again. */
   onIncluded(): void;
   /** Its receipt is confirmed and in the books, or a stranger's transaction took the nonce. */
   onEnded(moved: readonly Payment[], unmoved: readonly Payment[], costWei: bigint): void;
-  /** The relayer cannot pay the gas of this transaction. */
-  onOutOfGasMoney(): void;
+  /** The relayer cannot pay the gas of this transaction, which costs at most so much. */
+  onOutOfGasMoney(neededWei: bigint): void;
   /** The chain waits for this lower nonce first. */
   onGap(used: bigint): Promise<void>;
 }
@@ -59,13 +59,14 @@ export class Flight implements Watched {
   /** Hands the newest transaction to the chain, exactly as it was signed and committed. */
   async broadcast(): Promise<void> {
     const { chain, books, log, clock } = this.parts;
-    const { hash, raw } = this.#newest;
+    const { hash, raw, maxFeePerGas } = this.#newest;
     this.#broadcastAtMs = clock.monotonicMs();
     const answer = await chain.broadcast(raw).catch((error: unknown) => {
       // No answer is no knowledge: it may have arrived. The receipt decides.
       log.warn({ transaction: hash, error: String(error) }, 'broadcast without an answer');
       return undefined;
     });
+    await this.parts.checkpoint('after-broadcast');
     books.recordBroadcast(hash).catch((error: unknown) => {
       log.warn({ transaction: hash, error: String(error) }, 'could not record a broadcast');
     });
@@ -74,7 +75,7 @@ export class Flight implements Watched {
         this.#isUnderpriced = true;
         break;
       case 'out-of-gas-money':
-        this.parts.onOutOfGasMoney();
+        this.parts.onOutOfGasMoney(this.intent.gasLimit * maxFeePerGas);
         break;
       case 'refused':
         log.warn({ transaction: hash, message: answer.message }, 'the node refused a broadcast');
@@ -104,11 +105,13 @@ export class Flight implements Watched {
       // The token either reverts or emits its logs: this endpoint does not tell the truth.
       throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
     }
+    await this.parts.checkpoint('after-receipt');
     await this.parts.books.recordMined(
       id,
       receipt,
       moved.map((payment) => payment.id),
     );
+    await this.parts.checkpoint('after-settle-commit');
     this.parts.onEnded(moved, unmoved, receipt.gasUsed * receipt.gasPrice);
   }
 
@@ -125,7 +128,7 @@ export class Flight implements Watched {
 
   /** Signs the same call at the same nonce for more, unless that exceeds the cap. */
   async #replace(): Promise<void> {
-    const { books, facts, settings, log, clock } = this.parts;
+    const { facts, settings, log, clock } = this.parts;
     const previous = this.#newest;
     const { baseFee } = await facts.refresh();
     const fees = bumpedFees(previous, baseFee, settings);
@@ -134,8 +137,8 @@ export class Flight implements Watched {
       log.error({ transaction: previous.hash }, 'a transaction is stuck at the fee cap');
       return;
     }
-    const transaction = await this.parts.sign(fees, previous.hash);
-    await books.recordReplacement(transaction);
+    const transaction = await this.parts.replace(fees, previous.hash);
+    if (!transaction) return;
     this.#transactions.push(transaction);
     const maxFeePerGas = fees.maxFeePerGas.toString();
     log.warn({ replaces: previous.hash, by: transaction.hash, maxFeePerGas }, 'replacing');

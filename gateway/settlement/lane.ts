@@ -1,5 +1,6 @@
 import { bytesToHex } from 'viem';
 import type { Address, TransactionHash } from '../domain/units.js';
+import type { LaneLease } from '../ledger/leases.js';
 import type { Intent, IntentPurpose, NewIntent, NewTransaction } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
 import { type Call, paymentsCall } from './calls.js';
@@ -14,7 +15,12 @@ import type { Signer } from './signer.js';
 const FILLER_GAS = 30_000n;
 
 /** Why a relayer takes no new work at present. */
-export type HaltReason = 'not-started' | 'out-of-gas-money' | 'stopped';
+export type HaltReason =
+  | 'not-started'
+  /** Another gateway holds the key. */
+  | 'leased-elsewhere'
+  | 'out-of-gas-money'
+  | 'stopped';
 
 export interface LaneParts extends SettlementParts {
   readonly signer: Signer;
@@ -32,9 +38,11 @@ export interface LaneParts extends SettlementParts {
 export class Lane {
   #nextNonce = 0n;
   #halted: HaltReason | undefined = 'not-started';
+  #lease: LaneLease | undefined;
   /** Wei, as last seen, minus what was spent since. */
   #balance = 0n;
-  #balanceAtHalt = -1n;
+  /** Wei that reopens a lane which ran dry: what the refused transaction may cost at least. */
+  #needed = 0n;
   /** What is being signed now: one batch at a time, so that nonces stay in order. */
   #signing: readonly Payment[] = [];
   /** Not yet in a block: these bound the work that the lane takes. */
@@ -84,7 +92,12 @@ export class Lane {
    * again is harmless.
    */
   async start(): Promise<void> {
-    const { books, chain } = this.parts;
+    const { books, chain, ledger } = this.parts;
+    this.#lease = await books.leases.takeLane(chain.chainId, this.address, ledger.owner);
+    if (!this.#lease) {
+      this.#halted = 'leased-elsewhere';
+      return;
+    }
     const used = await chain.nonce(this.address);
     const open = await books.openIntents(chain.chainId, this.address);
     const last = await books.lastNonce(chain.chainId, this.address);
@@ -104,14 +117,26 @@ export class Lane {
     this.#halted = 'stopped';
   }
 
+  /** Gives up what is in flight when another gateway has taken the key over; it has it all. */
+  async checkLease(): Promise<void> {
+    if (!this.#lease || (await this.parts.books.leases.holds(this.#lease))) return;
+    this.parts.log.error({ relayer: this.address }, 'another gateway took over this relayer');
+    this.#halted = 'leased-elsewhere';
+    this.#lease = undefined;
+    for (const flight of this.#flying) this.parts.follower.forget(flight);
+    this.#flying.clear();
+    this.#inFlight.clear();
+  }
+
   /** Looks at the relayer's balance: halts the lane before its gas runs out, or opens it again. */
   async refreshBalance(): Promise<void> {
+    const { relayerBalanceMin } = this.parts.settings;
     this.#balance = await this.parts.chain.balance(this.address);
-    const isEnough = this.#balance >= this.parts.settings.relayerBalanceMin;
-    if (this.#halted === undefined && !isEnough) this.#runDry();
-    if (this.#halted !== 'out-of-gas-money' || !isEnough) return;
-    if (this.#balance <= this.#balanceAtHalt) return;
+    if (this.#halted === undefined && this.#balance < relayerBalanceMin) this.#runDry(0n);
+    const needed = this.#needed > relayerBalanceMin ? this.#needed : relayerBalanceMin;
+    if (this.#halted !== 'out-of-gas-money' || this.#balance < needed) return;
     this.#halted = undefined;
+    this.#needed = 0n;
     const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
     this.parts.log.info(fields, 'the relayer has gas money again');
     this.parts.onFree();
@@ -145,8 +170,9 @@ export class Lane {
     payments: readonly Payment[],
     nonce = this.#nextNonce,
   ): Promise<Flight | undefined> {
-    const { random, chain, books, facts, settings } = this.parts;
+    const { random, chain, books, facts, settings, checkpoint } = this.parts;
     const { gasLimit, to, data } = call;
+    if (!this.#lease) return undefined;
     const id = random.uuid();
     const intent: NewIntent = {
       id,
@@ -162,16 +188,20 @@ export class Lane {
       intent,
       initialFees(await facts.baseFee(), settings),
     );
+    await checkpoint('after-sign');
     const signing = await books.recordSigned(
       intent,
       transaction,
-      payments.map(({ id }) => id),
+      payments.map((payment) => payment.id),
+      this.#lease,
     );
-    if (signing.kind === 'refused') {
-      this.parts.log.info({ ...signing }, 'a payment changed before it was signed');
+    if (signing.kind !== 'recorded') {
+      this.parts.log.info({ ...signing }, 'could not take a transaction into the books');
+      await this.checkLease();
       return undefined;
     }
     if (nonce === this.#nextNonce) this.#nextNonce += 1n;
+    await checkpoint('after-sign-commit');
     const signedAt = this.parts.clock.now();
     const transactions = [{ ...transaction, signedAt }];
     return this.#fly({ ...intent, createdAt: signedAt, transactions, payments });
@@ -191,7 +221,12 @@ export class Lane {
   #fly(intent: Intent): Flight {
     const flight: Flight = new Flight(intent, {
       ...this.parts,
-      sign: (fees, replaces) => this.#transactionOf(intent, fees, replaces),
+      replace: async (fees, replaces) => {
+        const transaction = await this.#transactionOf(intent, fees, replaces);
+        if (!this.#lease) return undefined;
+        const isOurs = await this.parts.books.recordReplacement(transaction, this.#lease);
+        return isOurs ? transaction : undefined;
+      },
       onIncluded: () => {
         this.#inFlight.delete(flight);
         this.parts.onFree();
@@ -202,7 +237,7 @@ export class Lane {
         this.parts.follower.forget(flight);
         this.parts.onEnded(moved, unmoved);
       },
-      onOutOfGasMoney: () => this.#runDry(),
+      onOutOfGasMoney: (neededWei) => this.#runDry(neededWei),
       onGap: (used) => this.#fillGaps(used),
     });
     this.#inFlight.add(flight);
@@ -211,10 +246,10 @@ export class Lane {
     return flight;
   }
 
-  #runDry(): void {
+  #runDry(neededWei: bigint): void {
+    if (neededWei > this.#needed) this.#needed = neededWei;
     if (this.#halted) return;
     this.#halted = 'out-of-gas-money';
-    this.#balanceAtHalt = this.#balance;
     const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
     this.parts.log.error(fields, 'the relayer is out of gas money: no new paid work');
   }

@@ -104,6 +104,7 @@ export async function openPostgres(settings: PostgresSettings): Promise<Store> {
 
   return {
     engine: 'postgres',
+    isExclusive: false,
     write: async (work) => {
       if (!isOpen) throw new StoreUnavailable('closed');
       if (counts.queuedWrites >= limits.queuedWritesMax) throw new StoreUnavailable('busy');
@@ -120,6 +121,7 @@ export async function openPostgres(settings: PostgresSettings): Promise<Store> {
     read: (work) => work(db as Parameters<typeof work>[0]),
     health: (): StoreHealth => ({ ready: isOpen, ...counts }),
     close: async () => {
+      if (!isOpen) return;
       isOpen = false;
       await db.destroy();
     },

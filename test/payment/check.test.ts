@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isRefusal, type Refusal } from '../../gateway/domain/refusal.js';
 import { parseBytes32, type Hex } from '../../gateway/domain/units.js';
-import { keyText, type SignedAuthorization } from '../../gateway/payment/authorization.js';
+import { keyText, type CheckedAuthorization } from '../../gateway/payment/authorization.js';
 import { createVerifier } from '../../gateway/payment/verifier.js';
 import { paymentRequired } from '../../gateway/x402/challenge.js';
 import { decodePaymentSignature, decodePaymentV1 } from '../../gateway/x402/payment.js';
@@ -25,17 +25,20 @@ const verifier = createVerifier({
   clock: standingClock(),
   offer: () => ({ terms: own, resource }),
   limits: { settleMarginSeconds: 10, validityMaxSeconds: 86_400, deadlineMs: 1000 },
+  contractWallets: false,
   eip6492Factories: [],
 });
 
-async function check(header: string): Promise<SignedAuthorization | Refusal> {
+async function check(header: string): Promise<CheckedAuthorization | Refusal> {
   const payment = decodePaymentSignature(header);
   return isRefusal(payment) ? payment : verifier.check(payment);
 }
 
+/** Why a new payment is refused, before the chain is asked. */
 async function reasonFor(parts: PaymentParts): Promise<string | undefined> {
   const result = await check(await paymentHeader(own, parts));
-  return isRefusal(result) ? result.reason : 'accepted';
+  const refusal = isRefusal(result) ? result : result.objection;
+  return refusal ? refusal.reason : 'accepted';
 }
 
 describe('without a word with the chain', () => {
@@ -109,7 +112,21 @@ describe('without a word with the chain', () => {
       { value: '51' },
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
-    ['another amount', { accepted: { amount: '49' } }, 'No matching payment requirements'],
+    [
+      'another amount accepted than signed',
+      { accepted: { amount: '49' } },
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+    [
+      'one unit too little, accepted and signed',
+      { accepted: { amount: '49' }, value: '49' },
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
+    [
+      'one unit too much, accepted and signed',
+      { accepted: { amount: '51' }, value: '51' },
+      'invalid_exact_evm_payload_authorization_value_mismatch',
+    ],
     [
       'another window in the terms',
       { accepted: { maxTimeoutSeconds: 301 } },
@@ -133,6 +150,14 @@ describe('without a word with the chain', () => {
     ],
   ])('a payment with %s is refused', async (_, parts, reason) => {
     expect(await reasonFor(parts)).toBe(reason);
+  });
+
+  test('an objection to the price counts for new payments only, and before the chain is asked', async () => {
+    const header = await paymentHeader(own, { accepted: { amount: '49' }, value: '49' });
+    const checked = await check(header);
+    if (isRefusal(checked)) throw new Error(checked.detail);
+    expect(checked).toMatchObject({ value: 49n, signedBy: 'key' });
+    expect(await verifier.confirm(checked)).toBe(checked.objection);
   });
 
   test('a payment with more in extra, no resource, or the same URL spelled otherwise is good', async () => {

@@ -175,6 +175,21 @@ describe('an unknown outcome', () => {
     expect(world.gateway.transfers).toHaveLength(1);
   });
 
+  test('that can no longer be learned is not paid again within the call', async () => {
+    const client = world.client({ maxRetries: 0 });
+    world.proxy.faults.push({ kind: 'pass' }, { kind: 'drop-after' });
+    await failure(client.search(query));
+    // Its window has passed: whether the first try was settled cannot be told from this.
+    world.gateway.moves.push('expired');
+    world.gateway.forgetReplies();
+    const error = await failure(client.search(query));
+    expect(error).toBeInstanceOf(sdk.PaymentLostError);
+    expect(signatures()).toBe(1);
+    expect(await client.payments.spent()).toMatchObject({ totalUnits: 50n });
+    await client.search(query);
+    expect(signatures()).toBe(2);
+  });
+
   test('ten calls at once for the same search share one payment', async () => {
     const { account } = world;
     const slow = {
@@ -235,7 +250,7 @@ describe('a refused payment', () => {
     const client = world.client();
     world.gateway.moves.push('forget');
     const error = await failure(client.search(query));
-    expect(error).toBeInstanceOf(sdk.PaymentUsedError);
+    expect(error).toBeInstanceOf(sdk.PaymentLostError);
     expect(error).toMatchObject({ payment: { status: 'paid' } });
     expect(world.gateway.transfers).toHaveLength(1);
     await client.search(query);

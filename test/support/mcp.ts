@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:http';
-import express from 'express';
+import express, { type Express } from 'express';
 import type { SearchRequest, SearchResponse } from '../../search-core/contract.js';
 import { isRefusal, refuse, type Refusal } from '../../gateway/domain/refusal.js';
 import { address, bytes32, usdcUnits } from '../../gateway/domain/units.js';
 import type { Caller } from '../../gateway/keys/caller.js';
 import { createMcpEndpoint } from '../../gateway/mcp/endpoint.js';
-import { mcpRoute } from '../../gateway/mcp/route.js';
+import { mcpRoute, type McpRouteParts } from '../../gateway/mcp/route.js';
 import { createMcpWire } from '../../gateway/mcp/wire.js';
 import type { Face } from '../../gateway/search/caller.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
@@ -45,6 +45,8 @@ export interface ServiceOptions {
   /** Answers a search; by default one page that says what was asked. */
   readonly answer?: (request: SearchRequest) => Partial<SearchResponse['result']> | Refusal;
   readonly credits?: number;
+  /** Adds routes before `/mcp`; may hand back another way to check credentials. */
+  readonly mount?: (app: Express, origin: string) => Promise<McpRouteParts['authenticate']>;
 }
 
 /** The tool protocol over a real pipeline, with fakes behind its ports. */
@@ -64,11 +66,13 @@ export async function startMcp(options: ServiceOptions = {}): Promise<ServiceUnd
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  const authenticate = (authorization: string) => Promise.resolve(authenticated(authorization));
+  const authenticate =
+    (await options.mount?.(app, new URL(url).origin)) ??
+    ((authorization: string) => Promise.resolve(authenticated(authorization)));
   const originHosts = ['pages.example'];
   app.all(
     '/mcp',
-    mcpRoute({ endpoint, face, bodyLimits: LIMITS, resource: url, originHosts, authenticate }),
+    mcpRoute({ endpoint, face, bodyLimits: LIMITS, resources: [url], originHosts, authenticate }),
   );
   const close = async () => {
     await endpoint.close();
@@ -78,7 +82,7 @@ export async function startMcp(options: ServiceOptions = {}): Promise<ServiceUnd
   return { server, url, searches, payments, close };
 }
 
-function authenticated(authorization: string): Caller | Refusal {
+export function authenticated(authorization: string): Caller | Refusal {
   if (authorization === '') return refuse('missing_api_key', 'No key.');
   return authorization === GOOD_KEY ? callerOf('a1') : refuse('invalid_api_key', 'Not a key.');
 }

@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../../gateway/ledger/checkpoint.js';
 import { createLedger, type Ledger } from '../../gateway/ledger/ledger.js';
 import { LEDGER_MIGRATIONS } from '../../gateway/ledger/migrations.js';
 import type { Payment } from '../../gateway/ledger/payment.js';
@@ -40,6 +41,8 @@ export interface Bench {
   readonly chain: TestChain;
   readonly rpc: ReturnType<typeof countingRpc>;
   readonly store: Store;
+  /** Where the database is, to start another one on it. */
+  readonly location: string;
   readonly ledger: Ledger;
   readonly books: TransferBooks;
   readonly settlement: Settlement;
@@ -57,14 +60,19 @@ export interface BenchOptions {
   /** Stands between the settlement and the chain, to make it fail. */
   readonly chain?: (real: SettlementChain) => SettlementChain;
   readonly signers?: readonly Signer[];
-  readonly owner?: string;
+  readonly checkpoint?: Checkpoint;
 }
 
 /** A ledger and a started settlement on a test chain. */
 export async function startBench(chain: TestChain, options: BenchOptions = {}): Promise<Bench> {
-  const { store, discard } = await temporaryStore(LEDGER_MIGRATIONS, options.location);
-  const owner = options.owner ?? realRandom.uuid();
-  const ledger = createLedger({ store, clock: realClock, random: realRandom, owner });
+  const { store, location, discard } = await temporaryStore(LEDGER_MIGRATIONS, options.location);
+  const ledger = createLedger({
+    store,
+    clock: realClock,
+    random: realRandom,
+    owner: realRandom.uuid(),
+    ...(options.checkpoint && { checkpoint: options.checkpoint }),
+  });
   const books = new TransferBooks(store, realClock);
   const rpc = countingRpc(chain.rpcUrl);
   const real = createRpcChain(chain.chainId, rpc);
@@ -76,6 +84,7 @@ export async function startBench(chain: TestChain, options: BenchOptions = {}): 
       clock: realClock,
       random: realRandom,
       log: process.env.LOG ? console : silentLog,
+      ...(options.checkpoint && { checkpoint: options.checkpoint }),
       settings: {
         ...SETTLEMENT_DEFAULTS,
         blockTimeMs: 250,
@@ -88,10 +97,12 @@ export async function startBench(chain: TestChain, options: BenchOptions = {}): 
     options.signers ?? [createLocalSigner(chain.relayerPrivateKey)],
   );
   await settlement.start();
+  let isDead = false;
   return {
     chain,
     rpc,
     store,
+    location,
     ledger,
     books,
     settlement,
@@ -101,11 +112,13 @@ export async function startBench(chain: TestChain, options: BenchOptions = {}): 
       return payment;
     },
     crash: async () => {
-      await settlement.drain({ deadlineMs: 0 });
+      // Not awaited: what is stuck at a checkpoint never ends, as in a killed process.
+      isDead = true;
+      void settlement.drain({ deadlineMs: 0 });
       await store.close();
     },
     discard: async () => {
-      await settlement.drain({ deadlineMs: 0 });
+      if (!isDead) await settlement.drain({ deadlineMs: 0 });
       await discard();
     },
   };

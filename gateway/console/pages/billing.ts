@@ -80,7 +80,10 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
       const requestId = requestIdOf(response);
       const amount = parseUsd(textOf(request, 'amountUsd', 30));
       const order = topUps.order(viewer.membership.accountId, amount);
-      if (isRefusal(order)) return sendRefusal(response, order, requestId);
+      if (isRefusal(order)) {
+        sendRefusal(response, order, requestId);
+        return;
+      }
       const aborted = new AbortController();
       response.on('close', () => aborted.abort());
       const payment = request.headers['payment-signature'];
@@ -93,11 +96,12 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
       });
       if (reply.kind === 'refused') {
         if (reply.challengeHeader) response.setHeader('PAYMENT-REQUIRED', reply.challengeHeader);
-        return sendRefusal(response, reply.refusal, requestId);
+        sendRefusal(response, reply.refusal, requestId);
+        return;
       }
       const { credits } = reply.order;
       const body = { credits, transaction: reply.transaction, requestId: reply.requestId };
-      return sendJson(response, 200, Buffer.from(JSON.stringify(body)));
+      sendJson(response, 200, Buffer.from(JSON.stringify(body)));
     }),
   );
 }

@@ -22,8 +22,11 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
     const outcome = name
       ? await people.signUp({ name, email, password }, visitorOf(request))
       : ({ kind: 'no', message: 'A name is missing.' } as const);
-    if (outcome.kind === 'no') return signUpPage(response, outcome.message, { name, email });
-    return mailPage(response, parts, email);
+    if (outcome.kind === 'no') {
+      signUpPage(response, outcome.message, { name, email });
+      return;
+    }
+    mailPage(response, parts, email);
   });
 
   // Opening the link changes nothing: programs that look into mails open links, too.
@@ -46,9 +49,12 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   router.post('/sign-in', bounded, async (request, response) => {
     const [email, to] = [textOf(request, 'email', 320), textOf(request, 'to', 500)];
     const outcome = await people.signIn(email, passwordOf(request), visitorOf(request));
-    if (outcome.kind === 'no') return signInPage(response, to, outcome.message, email);
+    if (outcome.kind === 'no') {
+      signInPage(response, to, outcome.message, email);
+      return;
+    }
     setCookies(response, outcome);
-    return response.redirect(303, /^\/console(\/|$)/.test(to) ? to : '/console');
+    response.redirect(303, /^\/console(\/|$)/.test(to) ? to : '/console');
   });
   router.post('/sign-out', async (request, response) => {
     setCookies(response, await people.signOut(visitorOf(request)));
@@ -59,15 +65,21 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   router.post('/forgot', bounded, async (request, response) => {
     const email = textOf(request, 'email', 320);
     const outcome = await people.forgot(email, visitorOf(request));
-    if (outcome.kind === 'no') return forgotPage(response, outcome.message);
-    return mailPage(response, parts, email);
+    if (outcome.kind === 'no') {
+      forgotPage(response, outcome.message);
+      return;
+    }
+    mailPage(response, parts, email);
   });
   router.get('/reset', (request, response) => resetPage(response, queryOf(request, 'token')));
   router.post('/reset', bounded, async (request, response) => {
     const token = textOf(request, 'token', 4000);
     const outcome = await people.reset(token, passwordOf(request), visitorOf(request));
-    if (outcome.kind === 'no') return resetPage(response, token, outcome.message);
-    return signInPage(response, '', undefined, '', 'Your new password is set. Sign in with it.');
+    if (outcome.kind === 'no') {
+      resetPage(response, token, outcome.message);
+      return;
+    }
+    signInPage(response, '', undefined, '', 'Your new password is set. Sign in with it.');
   });
 
   const { outbox } = parts;
@@ -88,7 +100,7 @@ export function finish(response: Response, outcome: Outcome, to: string, title: 
 
 function queryOf(request: Request, name: string): string {
   const value = request.query[name];
-  return typeof value === 'string' ? value.slice(0, 4000) : '';
+  return typeof value === 'string' ? value.replace(/\p{Cc}/gu, ' ').slice(0, 4000) : '';
 }
 
 /** A password as it was typed: not trimmed. */

@@ -56,7 +56,10 @@ export function keyPages(router: Router, parts: ConsoleParts, guard: Guard): voi
     '/keys/:id/revoke',
     guard.signedIn(async (viewer, request, response) => {
       const outcome = await keys.revoke(viewer.membership.accountId, idOf(request));
-      if (outcome === 'not-found') return sayNotFound(viewer, response);
+      if (outcome === 'not-found') {
+        sayNotFound(viewer, response);
+        return;
+      }
       return show(
         viewer,
         response,
@@ -81,7 +84,10 @@ export function keyPages(router: Router, parts: ConsoleParts, guard: Guard): voi
         session.person.id,
         overlapMs,
       );
-      if (created === 'not-found') return sayNotFound(viewer, response);
+      if (created === 'not-found') {
+        sayNotFound(viewer, response);
+        return;
+      }
       return show(viewer, response, newKey(created.key, parts.publicUrl));
     }),
   );

@@ -62,7 +62,10 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
     '/profile/sessions/:id/end',
     guard.signedIn(async (viewer, request, response) => {
       const outcome = await people.endSession(idOf(request), visitorOf(request));
-      if (outcome.kind === 'no') return sayNotFound(viewer, response);
+      if (outcome.kind === 'no') {
+        sayNotFound(viewer, response);
+        return;
+      }
       return show(viewer, request, response, notice('good', 'The session has ended.'));
     }),
   );
@@ -74,7 +77,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
         return show(viewer, request, response, notice('bad', 'An account needs a name.'), 400);
       }
       await accounts.rename(viewer.membership.accountId, name);
-      return response.redirect(303, PATH);
+      response.redirect(303, PATH);
     }),
   );
 }

@@ -18,10 +18,11 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
     guard.signedIn(async (viewer, request, response) => {
       const { id } = request.query;
       if (typeof id === 'string' && id.trim() !== '') {
-        return response.redirect(303, `${PATH}/${encodeURIComponent(id.trim().slice(0, 100))}`);
+        response.redirect(303, `${PATH}/${encodeURIComponent(id.trim().slice(0, 100))}`);
+        return;
       }
       const latest = await usage.latest(viewer.membership.accountId, LATEST);
-      return sendPage(response, {
+      sendPage(response, {
         title: 'Requests',
         viewer,
         path: PATH,
@@ -50,8 +51,11 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
     '/requests/:id',
     guard.signedIn(async (viewer, request, response) => {
       const found = await usage.inspect(viewer.membership.accountId, idOf(request));
-      if (!found) return sayNotFound(viewer, response);
-      return sendPage(response, {
+      if (!found) {
+        sayNotFound(viewer, response);
+        return;
+      }
+      sendPage(response, {
         title: 'One request',
         viewer,
         path: PATH,

@@ -32,7 +32,10 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
   };
 
   const say = (viewer: Viewer, response: Response, change: TeamChange, done: string) => {
-    if (change === 'not-found') return sayNotFound(viewer, response);
+    if (change === 'not-found') {
+      sayNotFound(viewer, response);
+      return;
+    }
     if (change === 'last-admin') return show(viewer, response, notice('bad', LAST_ADMIN), 409);
     return show(viewer, response, notice('good', done));
   };
@@ -59,9 +62,15 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
     '/team/invitations/:id/cancel',
     guard.admin(async (viewer, request, response) => {
       const open = await team.invitations(viewer.membership.accountId);
-      if (!open.some(({ id }) => id === idOf(request))) return sayNotFound(viewer, response);
+      if (!open.some(({ id }) => id === idOf(request))) {
+        sayNotFound(viewer, response);
+        return;
+      }
       const outcome = await people.uninvite(idOf(request), visitorOf(request));
-      if (outcome.kind === 'no') return sayNotFound(viewer, response);
+      if (outcome.kind === 'no') {
+        sayNotFound(viewer, response);
+        return;
+      }
       return show(viewer, response, notice('good', 'The invitation is taken back.'));
     }),
   );
@@ -74,7 +83,8 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
         return show(viewer, response, notice('bad', 'There is no such role.'), 400);
       const change = await team.changeRole(viewer.membership.accountId, idOf(request), role);
       if (change === 'changed' && idOf(request) === viewer.session.person.id) {
-        return response.redirect(303, '/console');
+        response.redirect(303, '/console');
+        return;
       }
       return say(viewer, response, change, `The role is ${roleName(role)} now.`);
     }),
@@ -85,7 +95,8 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
     guard.admin(async (viewer, request, response) => {
       const change = await team.remove(viewer.membership.accountId, idOf(request));
       if (change === 'changed' && idOf(request) === viewer.session.person.id) {
-        return response.redirect(303, '/console');
+        response.redirect(303, '/console');
+        return;
       }
       return say(viewer, response, change, 'The member is removed.');
     }),
@@ -96,8 +107,11 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
     guard.signedIn(async (viewer, _request, response) => {
       const { session, membership } = viewer;
       const change = await team.remove(membership.accountId, session.person.id);
-      if (change !== 'last-admin') return response.redirect(303, '/console');
-      return sendPage(response, {
+      if (change !== 'last-admin') {
+        response.redirect(303, '/console');
+        return;
+      }
+      sendPage(response, {
         title: 'You cannot leave yet',
         viewer,
         status: 409,
@@ -111,7 +125,8 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
     guard.signedIn(async (viewer, request, response) => {
       const accountId = textOf(request, 'account', 100);
       if (!viewer.memberships.some((one) => one.accountId === accountId)) {
-        return sayNotFound(viewer, response);
+        sayNotFound(viewer, response);
+        return;
       }
       response.cookie(ACCOUNT_COOKIE, accountId, {
         httpOnly: true,
@@ -120,7 +135,8 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
         secure: parts.publicUrl.startsWith('https:'),
         maxAge: 365 * 24 * 3600 * 1000,
       });
-      return Promise.resolve(response.redirect(303, '/console'));
+      response.redirect(303, '/console');
+      return Promise.resolve();
     }),
   );
 
@@ -148,9 +164,12 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
   });
   router.post('/invitation', async (request, response) => {
     const visitor = visitorOf(request);
-    if (!(await people.session(visitor))) return response.redirect(303, '/console/sign-in');
+    if (!(await people.session(visitor))) {
+      response.redirect(303, '/console/sign-in');
+      return;
+    }
     const outcome = await people.accept(textOf(request, 'id', 100), visitor);
-    return finish(response, outcome, '/console', 'Your invitation');
+    finish(response, outcome, '/console', 'Your invitation');
   });
 }
 

@@ -12,7 +12,7 @@ const RANGES = [1, 7, 30, 90] as const;
 /** What an account searched: by day as a chart, and by key, member, outcome and latency. */
 export function usagePages(router: Router, { usage, clock }: ConsoleParts, guard: Guard): void {
   const rangeOf = (request: Request) => {
-    const days = RANGES.find((one) => String(one) === request.query['days']) ?? 30;
+    const days = RANGES.find((one) => String(one) === request.query.days) ?? 30;
     const to = new Date(clock.now() + 1);
     return { days, range: { from: new Date(to.getTime() - days * DAY_MS), to } };
   };
@@ -56,7 +56,7 @@ export function usagePages(router: Router, { usage, clock }: ConsoleParts, guard
     '/usage.csv',
     guard.signedIn(async (viewer, request, response) => {
       const { range } = rangeOf(request);
-      const by = USAGE_DIMENSIONS.find((one) => one === request.query['by']) ?? 'day';
+      const by = USAGE_DIMENSIONS.find((one) => one === request.query.by) ?? 'day';
       const rows = await usage.read(viewer.membership.accountId, range, by);
       const lines = rows.map((row) => [row.name, row.searches, row.refused, row.credits]);
       response.setHeader('Content-Disposition', `attachment; filename="usage-by-${by}.csv"`);
@@ -122,18 +122,17 @@ function spanNames({ from, to }: { from: Date; to: Date }, by: 'hour' | 'day'): 
   });
 }
 
-const CHART = { width: 720, height: 180, foot: 22, head: 16 } as const;
+const CHART = { width: 720, height: 160 } as const;
 
 /** A bar chart as SVG; the tables below it and its title say the same in words. */
 function chart(title: string, names: readonly string[], rows: readonly UsageRow[]): Html {
   const byName = new Map(rows.map((row) => [row.name, row]));
   const top = Math.max(1, ...rows.map((row) => row.searches));
-  const room = CHART.height - CHART.foot - CHART.head;
   const step = CHART.width / names.length;
   const bar = (name: string, index: number): Html => {
     const { searches = 0, refused = 0 } = byName.get(name) ?? {};
-    const [high, low] = [(searches / top) * room, (refused / top) * room];
-    const base = CHART.height - CHART.foot;
+    const [high, low] = [(searches / top) * CHART.height, (refused / top) * CHART.height];
+    const base = CHART.height;
     const [x, width] = [index * step + 1, Math.max(1, step - 2)];
     return html`<g>
       <title>${name}: ${number(searches)} searches, ${number(refused)} refused</title>
@@ -145,24 +144,18 @@ function chart(title: string, names: readonly string[], rows: readonly UsageRow[
   return html`<figure>
     <svg
       viewBox="0 0 ${CHART.width} ${CHART.height}"
+      preserveAspectRatio="none"
       role="img"
-      aria-label="${title}; most: ${number(top)}"
+      aria-label="${title}; at most ${number(top)}"
     >
-      <text class="axis" x="0" y="11">${number(top)}</text>
-      <line class="axis" x1="0" x2="${CHART.width}" y1="${CHART.head}" y2="${CHART.head}" />
+      <line class="axis" x1="0" x2="${CHART.width}" y1="0" y2="0" />
       ${names.map(bar)}
-      <line
-        class="axis"
-        x1="0"
-        x2="${CHART.width}"
-        y1="${CHART.height - CHART.foot}"
-        y2="${CHART.height - CHART.foot}"
-      />
-      <text class="axis" x="0" y="${CHART.height - 6}">${label(names[0] ?? '')}</text>
-      <text class="axis end" x="${CHART.width}" y="${CHART.height - 6}">
-        ${label(names.at(-1) ?? '')}
-      </text>
+      <line class="axis" x1="0" x2="${CHART.width}" y1="${CHART.height}" y2="${CHART.height}" />
     </svg>
+    <div class="axis labels" aria-hidden="true">
+      <span>${label(names[0] ?? '')}</span><span>at most ${number(top)}</span
+      ><span>${label(names.at(-1) ?? '')}</span>
+    </div>
     <figcaption>
       ${title}. <span class="key all"></span> all <span class="key refused"></span> refused
     </figcaption>

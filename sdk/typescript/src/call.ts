@@ -1,7 +1,7 @@
 import {
   AbortedError,
   ConnectionError,
-  PaymentUsedError,
+  PaymentLostError,
   type PaymentView,
   Search402Error,
 } from './errors.js';
@@ -158,11 +158,13 @@ export class Call {
     const reason = readReceipt(answer.headers)?.reason ?? challenge?.error ?? error.code;
     const more = reason === undefined ? {} : { reason };
     this.settings.log.warn('the payment was not taken', { verdict, reason });
-    if (verdict === 'used') {
-      const message = 'the payment was used on chain, but its reply can no longer be fetched';
-      const used = new PaymentUsedError(message, { cause: error });
-      used.payment = await payer.close(payment.record, 'paid', more);
-      throw used;
+    if (verdict === 'used' || verdict === 'lost') {
+      const what = verdict === 'used' ? 'was used on chain' : 'may have been used on chain';
+      const message = `the payment ${what}, and its reply can no longer be fetched`;
+      const lost = new PaymentLostError(message, { cause: error });
+      const status = verdict === 'used' ? 'paid' : 'refused';
+      lost.payment = await payer.close(payment.record, status, more);
+      throw lost;
     }
     const view = await payer.close(payment.record, 'refused', more);
     const maySignAnew = verdict === 'refused' && !this.limits.mayOnlyResume;

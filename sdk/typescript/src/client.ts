@@ -106,7 +106,7 @@ export class Search402 {
     params: SearchParams,
     options: RequestOptions = {},
   ): Promise<SearchOutcome> {
-    return await this.#call(JSON.stringify(params), options);
+    return await this.#call(bodyOf(params), options);
   }
 
   /**
@@ -131,7 +131,7 @@ export class Search402 {
   ): Promise<Quote> {
     const keyless: Settings = { ...this.#settings, apiKey: undefined };
     const { url } = keyless;
-    const request = { url, body: JSON.stringify(params) };
+    const request = { url, body: bodyOf(params) };
     try {
       await new Call(keyless, undefined, this.#runtime, request, this.#limits(options)).run();
     } catch (error) {
@@ -160,6 +160,12 @@ export class Search402 {
       mayOnlyResume: false,
     };
   }
+}
+
+/** The same search always has the same bytes, in whatever order its members were written. */
+function bodyOf({ query, maxResults, maxDescriptionLength, ...unknown }: SearchParams): string {
+  // What is not known is sent as well: the service names it in its refusal.
+  return JSON.stringify({ query, maxResults, maxDescriptionLength, ...unknown });
 }
 
 /** Header names in lower case, so that a caller's spelling cannot double a credential. */

@@ -231,9 +231,9 @@ export class SigningError extends PaymentError {
 }
 
 /**
- * The gateway says that this payment was used on chain already, but its reply can no longer be
- * fetched. It counts as paid. The next call for the same search signs a new payment.
+ * A payment was used on chain, or may have been, and the gateway no longer gives the reply for it.
+ * It counts towards the caps. Nothing new was signed; the next call for the same search does.
  */
-export class PaymentUsedError extends PaymentError {
-  override readonly name = 'PaymentUsedError';
+export class PaymentLostError extends PaymentError {
+  override readonly name = 'PaymentLostError';
 }

@@ -28,15 +28,14 @@ export function readReceipt(headers: Headers): Receipt | undefined {
  * - `refused`: it will not be used; signing anew can help (a new price, an expired window).
  * - `refused-finally`: it will not be used, and neither would another one (empty wallet).
  * - `used`: the gateway says that it was used on chain, but gives no reply for it.
+ * - `lost`: it is not taken any more, and whether an earlier try was cannot be learned.
  */
-export type Verdict = 'paid' | 'unknown' | 'refused' | 'refused-finally' | 'used';
+export type Verdict = 'paid' | 'unknown' | 'refused' | 'refused-finally' | 'used' | 'lost';
 
-/** The 402 codes of the service's closed list that speak about the payment itself. */
-const VERDICT_CODES: ReadonlySet<string> = new Set([
-  'payment_required',
+/** The service's codes that refuse a payment for what it is, whatever became of earlier tries. */
+const NO_LONGER_TAKEN: ReadonlySet<string> = new Set([
   'payment_invalid',
   'authorization_bound_to_other_request',
-  'settlement_failed',
 ]);
 
 /** Both spellings: the x402 specification's and the reference implementation's. */
@@ -46,8 +45,9 @@ const NOT_HELPED_BY_A_NEW_SIGNATURE =
 
 /**
  * Judges an answer to a paid request. `uncertain` is whether an earlier try with this payment may
- * have been accepted; then only the service's own codes are believed, because a server without
- * books would refuse the second try of a payment that it is settling.
+ * have been accepted; then only `settlement_failed` is believed, which the service says from its
+ * books. Any other refusal may be about the second try alone: a window that has passed meanwhile,
+ * or a server that keeps no books.
  */
 export function judge(
   answer: Answer,
@@ -64,8 +64,9 @@ export function judge(
   const reason = receipt?.reason ?? challengeError ?? '';
   if (receipt?.success === true || reason === 'settlement_pending') return 'unknown';
   if (USED.test(reason)) return 'used';
-  const isVerdict = code !== undefined && VERDICT_CODES.has(code);
-  if (uncertain && !isVerdict) return 'unknown';
+  if (uncertain && code !== 'settlement_failed') {
+    return NO_LONGER_TAKEN.has(code ?? '') ? 'lost' : 'unknown';
+  }
   // The header did not arrive as one: the next would not either.
   if (code === 'payment_required') return 'refused-finally';
   return NOT_HELPED_BY_A_NEW_SIGNATURE.test(reason) ? 'refused-finally' : 'refused';
