@@ -24,11 +24,11 @@ export function checkNode() {
 }
 
 /** Runs one step, says what it is and how long it took; exits with its code when it fails. */
-export async function step(title, command, args, { quiet = true, env = {} } = {}) {
+export async function step(title, command, args, { quiet = true, env = {}, cwd = root } = {}) {
   const started = Date.now();
   process.stdout.write(`▸ ${title} …${quiet ? '' : '\n'}`);
   const child = spawn(command, args, {
-    cwd: root,
+    cwd,
     env: { ...process.env, ...env },
     stdio: quiet ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
   });
@@ -79,7 +79,7 @@ function* files(directory, matches) {
   }
 }
 
-const SOURCES = ['gateway', 'search-core', 'contracts-abi', 'scripts', 'test'];
+const SOURCES = ['gateway', 'search-core', 'contracts-abi', 'console', 'scripts', 'test', 'sdk'];
 const isSource = (name) => /\.(ts|json)$/.test(name);
 
 function sourceFiles() {
@@ -108,10 +108,8 @@ export async function ensureBuilt() {
   const now = sha256(facts.join('\n'));
   if (isFresh(stamp, now)) return;
   removeOrphans();
-  await step('compiling', process.execPath, [
-    join(root, 'node_modules/typescript/bin/tsc'),
-    '--project',
-    'tsconfig.json',
-  ]);
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  await step('compiling', process.execPath, [tsc, '--project', 'tsconfig.json']);
+  await step('compiling the console', process.execPath, [tsc, '--project', 'console']);
   writeFileSync(stamp, now);
 }

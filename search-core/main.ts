@@ -32,7 +32,12 @@ const SEARCHES_MAX = 256;
 
 /** Opens the index and serves it. */
 export async function startSearchCore(options: SearchCoreOptions): Promise<SearchCore> {
-  const engine = await openEngine(options);
+  const { indexDir, threads, log } = options;
+  const engine = await openEngine({
+    indexDir,
+    ...(threads !== undefined && { threads }),
+    onError: (error) => log.error({ err: error }, 'the engine had a fault in the background'),
+  });
   const service = new SearchService({
     engine,
     limits: {
@@ -57,7 +62,7 @@ export async function startSearchCore(options: SearchCoreOptions): Promise<Searc
 }
 
 async function main(): Promise<void> {
-  const log = pino({ name: 'search-core' });
+  const log = pino({ name: 'search-core', level: process.env.LOG_LEVEL ?? 'info' });
   const core = await startSearchCore({
     listen: process.env.SEARCH_CORE_LISTEN ?? '127.0.0.1:4030',
     indexDir: process.env.SEARCH_CORE_INDEX ?? 'data/index',
@@ -74,7 +79,11 @@ async function main(): Promise<void> {
     );
   };
   process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  // A terminal's Ctrl-C reaches the child too: its parent decides when to stop it.
+  process.on('SIGINT', process.send ? () => undefined : stop);
+  // A parent that started this process is told where it listens, and takes it along when it dies.
+  process.once('disconnect', () => stop('disconnect'));
+  process.send?.({ url: core.url });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

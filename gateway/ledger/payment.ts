@@ -1,17 +1,6 @@
-import type { Hex, TransactionHash, UnixMillis } from '../domain/units.js';
+import type { Bytes32, Hex, TransactionHash, UnixMillis } from '../domain/units.js';
 import type { SignedAuthorization } from '../payment/authorization.js';
-
-/** Where a payment stands; derived from its recorded facts, never stored. */
-export type PaymentStatus =
-  | 'reserved'
-  | 'released'
-  | 'served'
-  | 'signed'
-  | 'broadcast'
-  | 'settled'
-  | 'final'
-  | 'reorged'
-  | 'failed';
+import type { PaymentFacts, PaymentStatus } from './status.js';
 
 /** SHA-256 over method, path and the validated request: what an authorization was first used for. */
 export type RequestBinding = Hex;
@@ -31,11 +20,22 @@ export interface Payment {
   readonly authorization: SignedAuthorization;
   readonly binding: RequestBinding;
   readonly status: PaymentStatus;
+  readonly facts: PaymentFacts;
   readonly reservedAt: UnixMillis;
+  /** The request that reserved it. */
+  readonly requestId: string;
+  /** The gateway process that runs its search. */
+  readonly owner: string;
+  /** The payer's own idempotency id, where it sent one. */
+  readonly paymentIdentifier?: string;
   /** Present once served and until its retention has passed. */
   readonly reply?: StoredReply;
   /** The transaction that carries, or carried, the transfer. */
   readonly transaction?: TransactionHash;
+  /** The block that holds the transfer, once settled. */
+  readonly block?: { readonly number: bigint; readonly hash: Bytes32 };
+  /** How often a transaction carried it and its call failed. */
+  readonly failedCalls: number;
   /** Why it was released or failed: an x402 reason or a refusal code. */
   readonly reason?: string;
 }

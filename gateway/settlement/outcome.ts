@@ -12,5 +12,7 @@ export type SettlementOutcome =
     }
   /** Nothing was and nothing will be transferred under this authorization by us. */
   | { readonly kind: 'failed'; readonly reason: string; readonly transaction?: TransactionHash }
+  /** The search failed before anything was signed; the same authorization may be used again. */
+  | { readonly kind: 'released' }
   /** Not known yet: the same payment must be sent again, never a new one. */
   | { readonly kind: 'pending'; readonly transaction?: TransactionHash };

@@ -1,7 +1,8 @@
 import { Tokens, tokenize } from '../analyze/tokenize.js';
 import type { SearchRequest } from '../contract.js';
 import type { Page } from '../page.js';
-import { cleanTitle, describe } from '../passage/describe.js';
+import { cleanText, cleanTitle } from '../passage/clean.js';
+import { Describer } from '../passage/describe.js';
 import { parseQuery, type Query } from '../query/parse.js';
 import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
 import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
@@ -49,13 +50,14 @@ export class MemoryEngine implements Engine {
   search(request: SearchRequest): Promise<SearchOutcome> {
     const query = parseQuery(request.query);
     const weights = this.weights(query);
+    const describer = new Describer(query.terms, weights);
     const results = this.rank(query)
       .slice(0, request.maxResults)
       .flatMap(({ page }) => this.searchable[page] ?? [])
       .map(({ page }) => ({
         title: cleanTitle(page.title, page.url),
         url: page.url,
-        description: describe(page.text, weights, query.terms, request.maxDescriptionLength),
+        description: describer.describe(page.text, request.maxDescriptionLength),
       }));
     return Promise.resolve({ results, metrics: { ended: 'complete', postings: 0 } });
   }
@@ -140,10 +142,11 @@ function entry(page: Page): Entry {
     }
     return length;
   };
+  const text = cleanText(page.text);
   const titleLength = add(page.title, 0, BODY_START - 1, TITLE_OCCURRENCES_MAX);
-  const bodyLength = add(page.text, BODY_START, Infinity, Infinity);
+  const bodyLength = add(text, BODY_START, Infinity, Infinity);
   return {
-    page,
+    page: { ...page, text },
     positions: new Map([...positions].map(([term, list]) => [term, Int32Array.from(list)])),
     body: lengthCode(bodyLength),
     title: lengthCode(titleLength),

@@ -1,8 +1,7 @@
-import { openDirectory } from '../disk/filesystem.js';
-import { EmbeddedEngine } from './embedded.js';
 import type { Engine } from './port.js';
+import { ThreadedEngine, type ThreadedEngineOptions } from './threaded.js';
 
-/** Opens the engine over an index directory. */
-export function openEngine({ indexDir }: { readonly indexDir: string }): Promise<Engine> {
-  return Promise.resolve(new EmbeddedEngine(openDirectory(indexDir), () => performance.now()));
+/** Opens the engine that the service runs on. */
+export function openEngine(options: ThreadedEngineOptions): Promise<Engine> {
+  return ThreadedEngine.open(options);
 }

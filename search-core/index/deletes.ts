@@ -35,6 +35,10 @@ export class DeletedSet {
     return grown ?? this;
   }
 
+  toBytes(): Uint8Array {
+    return this.bits.slice();
+  }
+
   write(directory: Directory, name: string): void {
     const file = new CheckedWriter(directory, name);
     file.append(this.bits);

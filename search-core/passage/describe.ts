@@ -1,110 +1,167 @@
-import { queryTerms, words } from '../analyze/tokenize.js';
-import { cutAt, sentences, type Sentence } from './sentences.js';
+import { cutAt, sentenceEnd, sentenceStart, skipSpace } from './boundaries.js';
+import { type Matches, TermFinder } from './matches.js';
 
 const ELLIPSIS = ' … ';
+/** What a query word is worth in a sentence beside another that a better sentence has already. */
+const AGAIN = 0.5;
 
-/**
- * The part of a page's text that says most about the query, at most `lengthMax` UTF-16 code units:
- * whole sentences where they fit, in the page's order, an ellipsis where something was left out.
- *
- * Every sentence is worth the idf of the query's words in it; words in the query's order beside
- * each other are worth more; a word that was already covered by a better sentence is worth less.
- * The best are taken first, and what room is left goes to their neighbours, so that a passage reads
- * as a whole.
- *
- * @param weights each query word's idf; words that no page holds may be missing
- */
-export function describe(
-  text: string,
-  weights: ReadonlyMap<string, number>,
-  terms: readonly string[],
-  lengthMax: number,
-): string {
-  const parts = sentences(text);
-  const whole = join(text, parts, (_, i) => i >= 0);
-  if (whole.length <= lengthMax) return whole;
-  const chosen = choose(text, parts, score(text, parts, weights, terms), lengthMax);
-  return chosen.size > 0 ? join(text, parts, (_, i) => chosen.has(i)) : cutTo(whole, lengthMax);
+/** A range of the text: one sentence, or several in a row. */
+interface Passage {
+  start: number;
+  end: number;
+  score: number;
+  /** The query words in it. */
+  readonly terms: ReadonlySet<number>;
 }
 
-/** A sentence as it is shown: white space inside it is one space. */
-function shown(text: string, { start, end }: Sentence): string {
-  return text.slice(start, end).replace(/\s+/gu, ' ');
-}
+/** Makes descriptions for the results of one query. */
+export class Describer {
+  private readonly finder: TermFinder;
+  private readonly weights: readonly number[];
+  /** For each distinct word, the words that follow it in the query. */
+  private readonly followers: readonly ReadonlySet<number>[];
 
-function join(
-  text: string,
-  parts: readonly Sentence[],
-  takes: (part: Sentence, index: number) => boolean,
-): string {
-  let out = '';
-  let last = -1;
-  parts.forEach((part, i) => {
-    if (!takes(part, i)) return;
-    if (last >= 0) out += last === i - 1 ? (part.paragraph ? '\n' : ' ') : ELLIPSIS;
-    out += shown(text, part);
-    last = i;
-  });
-  return out;
-}
-
-function score(
-  text: string,
-  parts: readonly Sentence[],
-  weights: ReadonlyMap<string, number>,
-  terms: readonly string[],
-): Float64Array {
-  const pairs = new Set(terms.slice(1).map((term, i) => `${terms[i] ?? ''} ${term}`));
-  return Float64Array.from(parts, ({ start, end }) => {
-    const here = queryTerms(text.slice(start, end));
-    let sum = 0;
-    const seen = new Set<string>();
-    here.forEach((word, i) => {
-      const weight = weights.get(word);
-      if (weight === undefined) return;
-      if (!seen.has(word)) sum += weight;
-      seen.add(word);
-      if (i > 0 && pairs.has(`${here[i - 1] ?? ''} ${word}`)) sum += weight;
-    });
-    return sum;
-  });
-}
-
-/** Takes the best sentences while they fit, then their neighbours while those fit. */
-function choose(
-  text: string,
-  parts: readonly Sentence[],
-  scores: Float64Array,
-  lengthMax: number,
-): Set<number> {
-  const chosen = new Set<number>();
-  let room = lengthMax;
-  const take = (i: number): boolean => {
-    const part = parts[i];
-    if (!part || chosen.has(i)) return false;
-    const cost = shown(text, part).length + ELLIPSIS.length;
-    if (cost > room) return false;
-    chosen.add(i);
-    room -= cost;
-    return true;
-  };
-  const best = [...scores.keys()]
-    .filter((i) => (scores[i] ?? 0) > 0)
-    .sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
-  for (const i of best.length > 0 ? best : [0]) take(i);
-  for (let grew = true; grew;) {
-    grew = false;
-    for (const i of [...chosen]) grew = take(i + 1) || take(i - 1) || grew;
+  /**
+   * @param terms the query's words in order
+   * @param weights each word's idf
+   */
+  constructor(terms: readonly string[], weights: ReadonlyMap<string, number>) {
+    const distinct = [...new Set(terms)];
+    this.finder = new TermFinder(distinct);
+    this.weights = distinct.map((term) => weights.get(term) ?? 0);
+    this.followers = distinct.map(
+      (term) =>
+        new Set(
+          terms.flatMap((one, i) => (one === term ? distinct.indexOf(terms[i + 1] ?? '') : [])),
+        ),
+    );
   }
-  return chosen;
+
+  /**
+   * The part of a page's text that says most about the query, at most `lengthMax` UTF-16 code
+   * units: whole sentences, in the page's order, an ellipsis where something was left out.
+   *
+   * A sentence is worth the idf of the query's words in it, and again that of words that stand
+   * beside each other as in the query; words that a better sentence has are worth half. The best
+   * are taken first; what room is left goes to their neighbours, so that a passage reads as a whole.
+   */
+  describe(text: string, lengthMax: number): string {
+    if (text.length <= lengthMax) return text;
+    const sentences = this.sentences(text, this.finder.find(text));
+    const chosen = choose(sentences, this.weights, lengthMax);
+    if (chosen.length === 0) return text.slice(0, lastSentenceEnd(text, lengthMax)).trimEnd();
+    return join(text, grow(text, chosen, lengthMax));
+  }
+
+  /** The sentences with matches, in text order. */
+  private sentences(text: string, { offsets, terms, ordinals }: Matches): Passage[] {
+    const found: Passage[] = [];
+    let end = 0;
+    for (let i = 0; i < offsets.length;) {
+      const start = sentenceStart(text, offsets[i] ?? 0, end);
+      end = Math.max(sentenceEnd(text, start), cutAt(text, offsets[i] ?? 0, (offsets[i] ?? 0) + 1));
+      const here = new Set<number>();
+      let score = 0;
+      for (; i < offsets.length && (offsets[i] ?? 0) < end; i++) {
+        const term = terms[i] ?? 0;
+        const weight = this.weights[term] ?? 0;
+        if (!here.has(term)) score += weight;
+        here.add(term);
+        const isNext = i > 0 && ordinals[i] === (ordinals[i - 1] ?? 0) + 1;
+        if (isNext && this.followers[terms[i - 1] ?? 0]?.has(term)) score += weight;
+      }
+      found.push({ start, end, score, terms: here });
+    }
+    return found;
+  }
 }
 
-function cutTo(text: string, lengthMax: number): string {
-  return text.slice(0, cutAt(text, 0, lengthMax)).trimEnd();
+/** The best sentences that fit together, in text order. */
+function choose(
+  sentences: readonly Passage[],
+  weights: readonly number[],
+  lengthMax: number,
+): Passage[] {
+  const ranked = [...sentences].sort((a, b) => b.score - a.score || a.start - b.start);
+  const covered = new Set<number>();
+  for (const sentence of ranked) {
+    for (const term of sentence.terms) {
+      if (covered.has(term)) sentence.score -= (1 - AGAIN) * (weights[term] ?? 0);
+      covered.add(term);
+    }
+  }
+  ranked.sort((a, b) => b.score - a.score || a.start - b.start);
+  const chosen: Passage[] = [];
+  let room = lengthMax;
+  for (const sentence of ranked) {
+    const cost = sentence.end - sentence.start + (chosen.length > 0 ? ELLIPSIS.length : 0);
+    if (cost > room) continue;
+    room -= cost;
+    chosen.push({ ...sentence });
+    if (room < ELLIPSIS.length) break;
+  }
+  return chosen.sort((a, b) => a.start - b.start);
 }
 
-/** A title for display: one line, no outer space. */
-export function cleanTitle(title: string, url: string): string {
-  const clean = title.replace(/\s+/gu, ' ').trim();
-  return clean === '' || words(clean).length === 0 ? url : clean;
+/** Adds neighbouring sentences to the passages, in turns, while there is room. */
+function grow(text: string, passages: readonly Passage[], lengthMax: number): Passage[] {
+  let grown = merge(text, passages);
+  for (let changed = true; changed;) {
+    changed = false;
+    let room = lengthMax - lengthOf(grown);
+    grown.forEach((passage, i) => {
+      const nextStart = grown[i + 1]?.start ?? text.length;
+      const after = skipSpace(text, passage.end);
+      if (after < nextStart) {
+        const end = Math.min(sentenceEnd(text, after), nextStart);
+        if (end - passage.end <= room && end > passage.end) {
+          room -= end - passage.end;
+          passage.end = end;
+          changed = true;
+        }
+      }
+      const previousEnd = grown[i - 1]?.end ?? 0;
+      if (skipSpace(text, previousEnd) < passage.start) {
+        const start = sentenceStart(text, passage.start - 1, previousEnd);
+        if (passage.start - start <= room && start < passage.start) {
+          room -= passage.start - start;
+          passage.start = start;
+          changed = true;
+        }
+      }
+    });
+    grown = merge(text, grown);
+  }
+  return grown;
+}
+
+/** Joins passages with nothing but white space between them. */
+function merge(text: string, passages: readonly Passage[]): Passage[] {
+  const merged: Passage[] = [];
+  for (const passage of passages) {
+    const last = merged.at(-1);
+    if (last && skipSpace(text, last.end) >= passage.start) last.end = passage.end;
+    else merged.push(passage);
+  }
+  return merged;
+}
+
+function lengthOf(passages: readonly Passage[]): number {
+  const text = passages.reduce((sum, { start, end }) => sum + end - start, 0);
+  return text + ELLIPSIS.length * Math.max(0, passages.length - 1);
+}
+
+function join(text: string, passages: readonly Passage[]): string {
+  return passages.map(({ start, end }) => text.slice(start, end)).join(ELLIPSIS);
+}
+
+/** The end of the last whole sentence within `lengthMax`, or a cut at a space. */
+function lastSentenceEnd(text: string, lengthMax: number): number {
+  let end = 0;
+  for (let start = 0; start < text.length; start = skipSpace(text, end)) {
+    const next = sentenceEnd(text, start);
+    if (next > lengthMax) break;
+    end = next;
+  }
+  return end > 0 ? end : cutAt(text, 0, lengthMax);
 }

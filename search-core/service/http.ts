@@ -17,7 +17,7 @@ export interface Problem {
 }
 
 /** A query of 50 words and its fields fit many times over. */
-export const BODY_BYTES_MAX = 16 * 1024;
+export const BODY_BYTES_MAX = 64 * 1024;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The caller's `X-Request-Id` if it is a UUID, else a new one. */

@@ -1,0 +1,138 @@
+/**
+ * Pays an x402 challenge from a wallet that the browser has (EIP-1193): the wallet signs an
+ * EIP-3009 authorization as typed data (EIP-712); the gateway submits it.
+ */
+interface Wallet {
+  request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
+}
+
+declare global {
+  interface Window {
+    readonly ethereum?: Wallet;
+  }
+}
+
+/** What the `exact` scheme asks for (x402 version 2). */
+interface Requirements {
+  readonly scheme: string;
+  readonly network: string;
+  readonly amount: string;
+  readonly asset: string;
+  readonly payTo: string;
+  readonly maxTimeoutSeconds: number;
+  readonly extra: { readonly name: string; readonly version: string };
+}
+
+interface Challenge {
+  readonly resource: unknown;
+  readonly accepts: readonly Requirements[];
+}
+
+/** Something that the person can put right; its message is shown as it is. */
+export class PaymentProblem extends Error {}
+
+/** Seconds by which clocks may differ: the authorization is valid from that long ago. */
+const CLOCK_SKEW_SECONDS = 600;
+
+/** Sends a request; when it is answered by a challenge, asks the wallet and sends it once more. */
+export async function fetchPaying(
+  url: string,
+  init: { method: string; headers: Record<string, string>; body: BodyInit },
+  say: (state: string) => void,
+): Promise<Response> {
+  const first = await fetch(url, init);
+  const header = first.headers.get('PAYMENT-REQUIRED');
+  if (first.status !== 402 || header === null) return first;
+  const challenge = JSON.parse(atob(header)) as Challenge;
+  say('Your wallet asks you to sign the payment …');
+  const payment = await sign(challenge);
+  say('Paying …');
+  return sendPaid(
+    url,
+    { ...init, headers: { ...init.headers, 'PAYMENT-SIGNATURE': payment } },
+    say,
+  );
+}
+
+const PENDING_TRIES = 15;
+
+/** While the outcome is not known, the very same payment is sent again, never a new one. */
+async function sendPaid(url: string, init: RequestInit, say: (state: string) => void) {
+  for (let tries = 1; ; tries++) {
+    const response = await fetch(url, init);
+    if (response.status !== 503 || tries === PENDING_TRIES) return response;
+    say('The payment is on its way …');
+    const seconds = Number(response.headers.get('Retry-After') ?? '2');
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  }
+}
+
+async function sign({ resource, accepts }: Challenge): Promise<string> {
+  const wallet = window.ethereum;
+  if (!wallet) throw new PaymentProblem('This browser has no wallet.');
+  const accepted = accepts.find(({ scheme }) => scheme === 'exact');
+  if (!accepted) throw new PaymentProblem('The server asks for a payment that is not known here.');
+  const [from] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
+  if (from === undefined) throw new PaymentProblem('The wallet has no account.');
+  const chainId = Number(accepted.network.split(':')[1]);
+  await useChain(wallet, chainId);
+  const now = Math.floor(Date.now() / 1000);
+  const authorization = {
+    from,
+    to: accepted.payTo,
+    value: accepted.amount,
+    validAfter: String(now - CLOCK_SKEW_SECONDS),
+    validBefore: String(now + accepted.maxTimeoutSeconds),
+    nonce: randomNonce(),
+  };
+  const typedData = JSON.stringify({
+    types: TYPES,
+    domain: { ...accepted.extra, chainId, verifyingContract: accepted.asset },
+    primaryType: 'TransferWithAuthorization',
+    message: authorization,
+  });
+  const signature = await wallet.request({
+    method: 'eth_signTypedData_v4',
+    params: [from, typedData],
+  });
+  const payload = { signature, authorization };
+  return btoa(JSON.stringify({ x402Version: 2, resource, accepted, payload }));
+}
+
+async function useChain(wallet: Wallet, chainId: number): Promise<void> {
+  const wanted = `0x${chainId.toString(16)}`;
+  const current = await wallet.request({ method: 'eth_chainId' });
+  if (Number(current) === chainId) return;
+  await wallet.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
+}
+
+function randomNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return `0x${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** EIP-712 types of EIP-3009's `transferWithAuthorization`. */
+const TYPES = {
+  EIP712Domain: [
+    { name: 'name', type: 'string' },
+    { name: 'version', type: 'string' },
+    { name: 'chainId', type: 'uint256' },
+    { name: 'verifyingContract', type: 'address' },
+  ],
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+};
+
+/** What went wrong, for a person. */
+export function messageOf(error: unknown): string {
+  if (error instanceof PaymentProblem) return error.message;
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (code === 4001) return 'You declined in the wallet; nothing was paid.'; // EIP-1193
+  return 'This did not work. Nothing is known to have been paid; look into Billing or your wallet.';
+}

@@ -1,0 +1,72 @@
+import type { Clock, Log, Random } from './domain/ports.js';
+import { isRefusal } from './domain/refusal.js';
+import { openCredits, type Credits } from './accounts/credits.js';
+import { openKeys, type Keys } from './keys/keys.js';
+import { memoryLimits, type Limits } from './limits/limits.js';
+import { sharedLimits } from './limits/shared.js';
+import type { SearchParts } from './search/pipeline.js';
+import type { Store } from './store/store.js';
+
+/** Keys, credits and limits, with the housekeeping that they need. */
+export interface Access {
+  readonly keys: Keys;
+  readonly credits: Credits;
+  readonly limits: Limits;
+  /** How the pipeline asks who somebody is. */
+  readonly authenticate: SearchParts<object>['authenticate'];
+  stop(): Promise<void>;
+}
+
+/** Holds of processes that died are given back this often. */
+const LAPSED_EVERY_MS = 15_000;
+/** Times of last use are written this often. */
+const LAST_USES_EVERY_MS = 10_000;
+
+export async function openAccess(
+  store: Store,
+  ports: { clock: Clock; random: Random; log: Log },
+  addressRate: number,
+): Promise<Access> {
+  const { clock, random, log } = ports;
+  const keys = openKeys(store, clock, random);
+  const credits = openCredits(store, clock);
+  const own = memoryLimits(clock, {
+    challengesPerSecond: addressRate,
+    paymentsPerSecond: addressRate * 10,
+  });
+  const limits = store.engine === 'postgres' ? sharedLimits(store, clock, own) : own;
+  await credits.releaseLapsed();
+  const end = new AbortController();
+  const repeat = async (everyMs: number, what: string, task: () => Promise<unknown>) => {
+    while (!end.signal.aborted) {
+      await clock.sleep(everyMs, end.signal);
+      await task().catch((error: unknown) => log.error({ err: error }, `${what} failed`));
+    }
+  };
+  const housekeeping = [
+    repeat(LAPSED_EVERY_MS, 'giving back lapsed holds', () => credits.releaseLapsed()),
+    repeat(LAST_USES_EVERY_MS, 'writing times of last use', () => keys.flushLastUses()),
+  ];
+  return {
+    keys,
+    credits,
+    limits,
+    authenticate: authenticateWith(keys, limits),
+    stop: async () => {
+      end.abort();
+      await Promise.all(housekeeping);
+    },
+  };
+}
+
+/** Checks a key; an address that has shown too many bad ones is refused before the next is read. */
+function authenticateWith(keys: Keys, limits: Limits): Access['authenticate'] {
+  return async (authorization, address) => {
+    const standing = limits.peekAddress(address, 'failed-key');
+    if (standing.kind === 'limited') return standing.refusal;
+    const result = await keys.authenticate(authorization);
+    if (!isRefusal(result)) return result.caller;
+    if (result.status === 401) limits.admitAddress(address, 'failed-key');
+    return result;
+  };
+}

@@ -1,0 +1,156 @@
+import { sql, type Kysely } from 'kysely';
+import { ratePerSecond, type Plan } from '../domain/plan.js';
+import type { Clock } from '../domain/ports.js';
+import type { Keys } from '../keys/keys.js';
+import type { Store } from '../store/store.js';
+import type { CreditBalance } from './credits.js';
+import type { AccountTables } from './schema.js';
+
+/** An account as its people and the operator see it. */
+export interface AccountView {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan;
+  /** Searches per second. */
+  readonly ratePerSecond: number;
+  readonly suspendedAt: Date | undefined;
+  readonly suspendedReason: string | undefined;
+  readonly createdAt: Date;
+  readonly credits: CreditBalance;
+}
+
+/** Credits that were added to an account: a receipt where they were paid for. */
+export interface Receipt {
+  readonly reference: string;
+  readonly at: Date;
+  readonly credits: number;
+  readonly cause: string;
+}
+
+/**
+ * What the operator, and an Admin within bounds, decides about an account. Every change is seen by
+ * the next request of this process, and within KEY_CACHE_MS by others.
+ */
+export interface Accounts {
+  read(accountId: string): Promise<AccountView | undefined>;
+  /** Accounts in order of their names, `count` of them after `from`. */
+  list(page: { from: number; count: number }): Promise<readonly AccountView[]>;
+  receipts(accountId: string, count: number): Promise<readonly Receipt[]>;
+  rename(accountId: string, name: string): Promise<'changed' | 'not-found'>;
+  /** @param agreedRate searches per second agreed with the operator; null for the plan's own. */
+  setPlan(
+    accountId: string,
+    plan: Plan,
+    agreedRate: number | null,
+  ): Promise<'changed' | 'not-found'>;
+  suspend(accountId: string, reason: string): Promise<'changed' | 'not-found'>;
+  resume(accountId: string): Promise<'changed' | 'not-found'>;
+}
+
+type AccountChange = Partial<{
+  name: string;
+  plan: Plan;
+  rate_per_second: number | null;
+  suspended_at: number | null;
+  suspended_reason: string | null;
+}>;
+
+export function openAccounts(store: Store, clock: Clock, keys: Pick<Keys, 'forget'>): Accounts {
+  const change = async (accountId: string, set: AccountChange) => {
+    const changed = await store.write((tx: Kysely<AccountTables>) =>
+      tx
+        .updateTable('accounts')
+        .set(set)
+        .where('id', '=', accountId)
+        .returning('id')
+        .executeTakeFirst(),
+    );
+    keys.forget();
+    return changed ? 'changed' : 'not-found';
+  };
+
+  return {
+    async read(accountId) {
+      const row = await store.read((db: Kysely<AccountTables>) =>
+        accountQuery(db).where('account.id', '=', accountId).executeTakeFirst(),
+      );
+      return row && viewOf(row);
+    },
+    async list({ from, count }) {
+      const rows = await store.read((db: Kysely<AccountTables>) =>
+        accountQuery(db)
+          .orderBy('account.name')
+          .orderBy('account.id')
+          .limit(count)
+          .offset(from)
+          .execute(),
+      );
+      return rows.map(viewOf);
+    },
+    async receipts(accountId, count) {
+      const rows = await store.read((db: Kysely<AccountTables>) =>
+        db
+          .selectFrom('credit_transfers')
+          .select(['id', 'created_at', 'amount', 'cause'])
+          .where('account_id', '=', accountId)
+          .where('debit', '=', sql.lit('outside'))
+          .orderBy('created_at', 'desc')
+          .orderBy('id')
+          .limit(count)
+          .execute(),
+      );
+      return rows.map(({ id, created_at, amount, cause }) => ({
+        reference: id,
+        at: new Date(Number(created_at)),
+        credits: Number(amount),
+        cause,
+      }));
+    },
+    rename: (accountId, name) => change(accountId, { name }),
+    setPlan: (accountId, plan, agreedRate) =>
+      change(accountId, { plan, rate_per_second: agreedRate }),
+    suspend: (accountId, reason) =>
+      change(accountId, { suspended_at: clock.now(), suspended_reason: reason }),
+    resume: (accountId) => change(accountId, { suspended_at: null, suspended_reason: null }),
+  };
+}
+
+function accountQuery(db: Kysely<AccountTables>) {
+  return db
+    .selectFrom('accounts as account')
+    .innerJoin('credit_balances as balance', 'balance.account_id', 'account.id')
+    .select([
+      'account.id',
+      'account.name',
+      'account.plan',
+      'account.rate_per_second',
+      'account.suspended_at',
+      'account.suspended_reason',
+      'account.created_at',
+      'balance.granted',
+      'balance.available',
+      'balance.held',
+      'balance.spent',
+    ]);
+}
+
+type Row = NonNullable<Awaited<ReturnType<ReturnType<typeof accountQuery>['executeTakeFirst']>>>;
+
+function viewOf(row: Row): AccountView {
+  const agreed = row.rate_per_second === null ? null : Number(row.rate_per_second);
+  return {
+    id: row.id,
+    name: row.name,
+    plan: row.plan,
+    ratePerSecond: ratePerSecond(row.plan, agreed),
+    suspendedAt: row.suspended_at === null ? undefined : new Date(Number(row.suspended_at)),
+    suspendedReason: row.suspended_reason ?? undefined,
+    createdAt: new Date(Number(row.created_at)),
+    credits: {
+      granted: Number(row.granted),
+      available: Number(row.available),
+      held: Number(row.held),
+      spent: Number(row.spent),
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { betterAuth } from 'better-auth';
+import { organization } from 'better-auth/plugins';
+import { adminAc, memberAc } from 'better-auth/plugins/organization/access';
+import { Kysely } from 'kysely';
+import type { Clock, Log, Random } from '../../domain/ports.js';
+import type { Store } from '../../store/store.js';
+import type { Mailer } from './mail.js';
+import * as letters from './letters.js';
+import type { PeopleTables } from './schema.js';
+import { storeDialect } from './store-dialect.js';
+
+export interface AuthParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly mailer: Mailer;
+  /** The address at which people reach the console, without a path: `https://search.example`. */
+  readonly publicUrl: string;
+  /** Called once for each person whose e-mail address has just been verified. */
+  onVerified(person: { id: string; name: string; email: string }): Promise<void>;
+}
+
+export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
+export const SESSION_SECONDS = 7 * 24 * 3600;
+export const INVITATION_SECONDS = 7 * 24 * 3600;
+const LINK_SECONDS = 3600;
+export const MEMBERS_MAX = 100;
+
+/** The header in which the console hands on the address that the proxy settings believe. */
+export const ADDRESS_HEADER = 'x-search402-address';
+
+/**
+ * better-auth on the project's own database. Its HTTP router is not mounted: the console calls
+ * the functions that it needs, so no endpoint is reachable that is not one of the console's own.
+ */
+export async function openAuth(parts: AuthParts) {
+  const { store, mailer, publicUrl, log } = parts;
+  const db = new Kysely<PeopleTables>({ dialect: storeDialect(store) });
+  return betterAuth({
+    baseURL: publicUrl,
+    basePath: '/console/auth',
+    secret: await sessionSecret(parts),
+    telemetry: { enabled: false },
+    logger: {
+      // Their messages hold e-mail addresses, so only what is broken is kept.
+      level: 'error',
+      log: (level, message) => (level === 'error' ? log.error({}, message) : undefined),
+    },
+    database: { db, type: store.engine },
+    user: { modelName: 'people' },
+    session: {
+      modelName: 'sessions',
+      expiresIn: SESSION_SECONDS,
+      updateAge: 24 * 3600,
+    },
+    account: { modelName: 'logins' },
+    verification: { modelName: 'verifications' },
+    emailAndPassword: {
+      enabled: true,
+      requireEmailVerification: true,
+      minPasswordLength: PASSWORD_LENGTH.min,
+      maxPasswordLength: PASSWORD_LENGTH.max,
+      revokeSessionsOnPasswordReset: true,
+      resetPasswordTokenExpiresIn: LINK_SECONDS,
+      sendResetPassword: ({ user, token }) => {
+        mailer.send(letters.resetPassword(publicUrl, user, token));
+        return Promise.resolve();
+      },
+      onExistingUserSignUp: ({ user }) => {
+        mailer.send(letters.alreadyRegistered(publicUrl, user));
+        return Promise.resolve();
+      },
+    },
+    emailVerification: {
+      sendOnSignUp: true,
+      sendOnSignIn: true,
+      autoSignInAfterVerification: true,
+      expiresIn: LINK_SECONDS,
+      sendVerificationEmail: ({ user, token }) => {
+        mailer.send(letters.verifyAddress(publicUrl, user, token));
+        return Promise.resolve();
+      },
+      afterEmailVerification: (user) => parts.onVerified(user),
+    },
+    advanced: {
+      useSecureCookies: publicUrl.startsWith('https:'),
+      cookiePrefix: 'search402',
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/console' },
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
+    },
+    rateLimit: { enabled: false },
+    plugins: [
+      organization({
+        roles: { admin: adminAc, member: memberAc },
+        creatorRole: 'admin',
+        allowUserToCreateOrganization: false,
+        membershipLimit: MEMBERS_MAX,
+        invitationLimit: MEMBERS_MAX,
+        invitationExpiresIn: INVITATION_SECONDS,
+        cancelPendingInvitationsOnReInvite: true,
+        requireEmailVerificationOnInvitation: true,
+        schema: {
+          organization: { modelName: 'organizations' },
+          member: { modelName: 'memberships' },
+          invitation: { modelName: 'invitations' },
+        },
+        sendInvitationEmail: (invitation) => {
+          mailer.send(
+            letters.invitation(publicUrl, {
+              id: invitation.id,
+              to: invitation.email,
+              role: invitation.role,
+              account: invitation.organization.name,
+              inviter: invitation.inviter.user.name,
+            }),
+          );
+          return Promise.resolve();
+        },
+      }),
+    ],
+  });
+}
+
+/** Made once for a database; whoever can read it there could read the sessions as well. */
+async function sessionSecret({ store, random }: AuthParts): Promise<string> {
+  const name = 'session-cookies';
+  return store.write(async (tx: Kysely<PeopleTables>) => {
+    await tx
+      .insertInto('service_secrets')
+      .values({ name, value: Buffer.from(random.bytes(32)).toString('base64url') })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute();
+    const row = await tx
+      .selectFrom('service_secrets')
+      .select('value')
+      .where('name', '=', name)
+      .executeTakeFirstOrThrow();
+    return row.value;
+  });
+}

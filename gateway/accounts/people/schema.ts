@@ -1,0 +1,159 @@
+import type { Migration } from '../../store/migrations.js';
+
+/**
+ * The tables of people, sessions, memberships and invitations, in the shape that better-auth 1.7
+ * reads and writes (its field names, hence the quotes). An organization is an account: both rows
+ * have one id. Dates are ISO 8601 text in SQLite and timestamps in PostgreSQL, as its adapter
+ * expects.
+ */
+export interface PeopleTables {
+  people: {
+    id: string;
+    name: string;
+    email: string;
+    emailVerified: boolean | number;
+  };
+  memberships: {
+    id: string;
+    organizationId: string;
+    userId: string;
+    role: Role;
+    createdAt: string;
+  };
+  invitations: {
+    id: string;
+    organizationId: string;
+    email: string;
+    role: Role;
+    status: 'pending' | 'accepted' | 'rejected' | 'canceled';
+    expiresAt: string | Date;
+    inviterId: string;
+    createdAt: string | Date;
+  };
+  organizations: {
+    id: string;
+    name: string;
+    slug: string;
+    createdAt: string;
+  };
+  service_secrets: { name: string; value: string };
+  outbox: {
+    id: string;
+    recipient: string;
+    subject: string;
+    body: string;
+    created_at: bigint | number;
+  };
+}
+
+/**
+ * What a member of an account may do: an Admin manages billing, plans, team, keys and sees usage;
+ * a Member manages keys and sees usage (service specification, Authentication).
+ */
+export type Role = 'admin' | 'member';
+
+export function isRole(text: unknown): text is Role {
+  return text === 'admin' || text === 'member';
+}
+
+export const PEOPLE_MIGRATIONS: readonly Migration[] = [
+  {
+    name: 'accounts-002-people',
+    statements: ({ engine, int, strict }) => {
+      const date = engine === 'sqlite' ? 'text' : 'timestamptz';
+      const bool = engine === 'sqlite' ? 'integer' : 'boolean';
+      return [
+        `create table people (
+          id text not null primary key,
+          name text not null,
+          email text not null unique,
+          "emailVerified" ${bool} not null,
+          image text,
+          "createdAt" ${date} not null,
+          "updatedAt" ${date} not null
+        ) ${strict}`,
+        `create table sessions (
+          id text not null primary key,
+          "expiresAt" ${date} not null,
+          token text not null unique,
+          "createdAt" ${date} not null,
+          "updatedAt" ${date} not null,
+          "ipAddress" text,
+          "userAgent" text,
+          "userId" text not null references people (id) on delete cascade,
+          "activeOrganizationId" text
+        ) ${strict}`,
+        `create index sessions_of_person on sessions ("userId")`,
+        // How a person signs in: the hash of a password.
+        `create table logins (
+          id text not null primary key,
+          "accountId" text not null,
+          "providerId" text not null,
+          "userId" text not null references people (id) on delete cascade,
+          "accessToken" text,
+          "refreshToken" text,
+          "idToken" text,
+          "accessTokenExpiresAt" ${date},
+          "refreshTokenExpiresAt" ${date},
+          scope text,
+          password text,
+          "createdAt" ${date} not null,
+          "updatedAt" ${date} not null
+        ) ${strict}`,
+        `create index logins_of_person on logins ("userId")`,
+        // Tokens of password resets that are under way.
+        `create table verifications (
+          id text not null primary key,
+          identifier text not null,
+          value text not null,
+          "expiresAt" ${date} not null,
+          "createdAt" ${date} not null,
+          "updatedAt" ${date} not null
+        ) ${strict}`,
+        `create index verifications_by_identifier on verifications (identifier)`,
+        `create table organizations (
+          id text not null primary key references accounts (id),
+          name text not null,
+          slug text not null unique,
+          logo text,
+          metadata text,
+          "createdAt" ${date} not null
+        ) ${strict}`,
+        `create table memberships (
+          id text not null primary key,
+          "organizationId" text not null references organizations (id) on delete cascade,
+          "userId" text not null references people (id) on delete cascade,
+          role text not null check (role in ('admin', 'member')),
+          "createdAt" ${date} not null,
+          unique ("organizationId", "userId")
+        ) ${strict}`,
+        `create index memberships_of_person on memberships ("userId")`,
+        `create table invitations (
+          id text not null primary key,
+          "organizationId" text not null references organizations (id) on delete cascade,
+          email text not null,
+          role text not null check (role in ('admin', 'member')),
+          status text not null,
+          "expiresAt" ${date} not null,
+          "inviterId" text not null references people (id) on delete cascade,
+          "createdAt" ${date} not null
+        ) ${strict}`,
+        `create index invitations_of_organization on invitations ("organizationId")`,
+        `create index invitations_by_email on invitations (email)`,
+        // Made at the first start, so that none has to be configured: what signs session cookies.
+        `create table service_secrets (
+          name text not null primary key,
+          value text not null
+        ) ${strict}`,
+        // Mail that was not sent because no mail server is configured.
+        `create table outbox (
+          id text not null primary key,
+          recipient text not null,
+          subject text not null,
+          body text not null,
+          created_at ${int} not null
+        ) ${strict}`,
+      ];
+    },
+  },
+];

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { USDC_ADDRESS, BASE_CHAIN_ID, USDC_DOMAIN } from '../contracts-abi/addresses.js';
+import { createChainClient, type ChainClient } from './chain/client.js';
+import { preflight } from './chain/preflight.js';
+import { ConfigError, type ChainConfig, type Config } from './config.js';
+import { startDevChain } from './dev/chain.js';
+import type { DevFacts } from './dev/facts.js';
+import type { Clock, Log, Random } from './domain/ports.js';
+import { address, type Address, type Hex } from './domain/units.js';
+import type { Metrics } from './observe/metrics.js';
+
+/** The chain on which payments are made, checked and ready. */
+export interface ChainAccess {
+  readonly chainId: number;
+  readonly asset: Address;
+  readonly domain: { readonly name: string; readonly version: string };
+  readonly payTo: Address;
+  /** Key of the account that sends the transfers. */
+  readonly relayerKey: Hex;
+  /** Milliseconds from block to block. */
+  readonly blockTimeMs: number;
+  readonly client: ChainClient;
+  /** What scripts may know of a chain that was started here. */
+  readonly dev?: Pick<
+    DevFacts,
+    'rpcUrl' | 'chainId' | 'asset' | 'payTo' | 'payerAddress' | 'payerPrivateKey'
+  >;
+  stop(): Promise<void>;
+}
+
+/** Base makes a block every two seconds. */
+const BASE_BLOCK_TIME_MS = 2000;
+
+/**
+ * Starts the local development chain, or reaches the configured one, and makes sure that it is the
+ * chain and the token that payments are quoted in.
+ * @throws PreflightError, ConfigError, or why the local chain did not start.
+ */
+export async function openChain(
+  config: Config,
+  ports: { clock: Clock; random: Random; log: Log; metrics: Metrics },
+): Promise<ChainAccess> {
+  const asset = address(USDC_ADDRESS);
+  const token = { chainId: BASE_CHAIN_ID, asset, domain: USDC_DOMAIN };
+  const source = await findChain(config, ports.log);
+  const client = createChainClient({
+    urls: source.rpcUrls,
+    onCall: (method) => ports.metrics.rpcCall(method),
+  });
+  const stop = async () => {
+    await client.close();
+    await source.stop();
+  };
+  try {
+    await preflight((method, params) => client.request(method, params), token);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const { payTo, relayerKey, blockTimeMs, dev } = source;
+  return { ...token, payTo, relayerKey, blockTimeMs, client, ...(dev && { dev }), stop };
+}
+
+interface ChainSource extends Pick<ChainAccess, 'payTo' | 'relayerKey' | 'blockTimeMs' | 'dev'> {
+  readonly rpcUrls: readonly string[];
+  stop(): Promise<void>;
+}
+
+async function findChain(config: Config, log: Log): Promise<ChainSource> {
+  const { chain } = config;
+  if (chain.kind === 'development') return startLocal(config, chain.forkUrl, log);
+  return {
+    rpcUrls: chain.rpcUrls,
+    payTo: chain.payTo,
+    relayerKey: await readRelayerKey(chain),
+    blockTimeMs: BASE_BLOCK_TIME_MS,
+    stop: () => Promise.resolve(),
+  };
+}
+
+async function startLocal(
+  config: Config,
+  forkUrl: string | undefined,
+  log: Log,
+): Promise<ChainSource> {
+  const blockTimeMs = config.DEV_BLOCK_TIME_MS;
+  const local = await startDevChain({
+    dataDir: config.DATA_DIR,
+    port: config.DEV_CHAIN_PORT,
+    blockTimeSeconds: blockTimeMs / 1000,
+    ...(forkUrl !== undefined && { forkUrl }),
+    log,
+  });
+  return {
+    rpcUrls: [local.rpcUrl],
+    payTo: address(local.payTo),
+    relayerKey: local.relayerPrivateKey,
+    blockTimeMs,
+    dev: local,
+    stop: () => local.stop(),
+  };
+}
+
+async function readRelayerKey({
+  relayer,
+}: Extract<ChainConfig, { kind: 'mainnet' }>): Promise<Hex> {
+  if ('key' in relayer) return relayer.key as Hex;
+  const text = await readFile(relayer.file, 'utf8').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new ConfigError([`RELAYER_PRIVATE_KEY_FILE: the file cannot be read (${code}).`]);
+  });
+  const key = text.trim();
+  if (/^0x[0-9a-fA-F]{64}$/.test(key)) return key as Hex;
+  throw new ConfigError(['RELAYER_PRIVATE_KEY_FILE: the file must hold 0x and 64 hex digits.']);
+}

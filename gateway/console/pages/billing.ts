@@ -1,0 +1,168 @@
+import type { Response, Router } from 'express';
+import type { Receipt } from '../../accounts/manage.js';
+import { isPlan, PLANS } from '../../domain/plan.js';
+import { isRefusal } from '../../domain/refusal.js';
+import { formatUsd, parseUsd, type UsdcUnits } from '../../domain/units.js';
+import { requestIdOf } from '../../http/request-id.js';
+import { sendJson, sendRefusal } from '../../http/error-reply.js';
+import { textOf } from '../form.js';
+import type { Guard } from '../guard.js';
+import { html, type Html } from '../html.js';
+import { field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
+import type { ConsoleParts } from '../parts.js';
+
+const PATH = '/console/billing';
+const RECEIPTS_SHOWN = 200;
+
+/** Credits, top-ups, receipts and the plan, for Admins. */
+export function billingPages(router: Router, parts: ConsoleParts, guard: Guard): void {
+  const { accounts, topUps } = parts;
+
+  const show = async (viewer: Viewer, response: Response, said: Html = html``, status = 200) => {
+    const { accountId } = viewer.membership;
+    const account = await accounts.read(accountId);
+    if (!account) throw new Error('a membership without an account');
+    const receipts = await accounts.receipts(accountId, RECEIPTS_SHOWN);
+    const { available, held, spent } = account.credits;
+    sendPage(response, {
+      title: 'Billing',
+      viewer,
+      path: PATH,
+      status,
+      scripts: topUps ? ['top-up'] : [],
+      body: html`${said}
+        ${account.suspendedAt && notice('bad', `Suspended: ${account.suspendedReason ?? ''}`)}
+        <dl class="figures">
+          <div>
+            <dt>Credits left</dt>
+            <dd>${number(available)}</dd>
+          </div>
+          <div>
+            <dt>Held by running searches</dt>
+            <dd>${number(held)}</dd>
+          </div>
+          <div>
+            <dt>Spent</dt>
+            <dd>${number(spent)}</dd>
+          </div>
+        </dl>
+        ${topUps ? topUpForm(parts.priceUnits) : ''} ${planForm(account)} ${receiptTable(receipts)}`,
+    });
+  };
+
+  router.get(
+    '/billing',
+    guard.admin((viewer, _request, response) => show(viewer, response)),
+  );
+
+  router.post(
+    '/billing/plan',
+    guard.admin(async (viewer, request, response) => {
+      const plan = textOf(request, 'plan', 20);
+      if (!isPlan(plan))
+        return show(viewer, response, notice('bad', 'There is no such plan.'), 400);
+      const { accountId } = viewer.membership;
+      const account = await accounts.read(accountId);
+      if (plan === 'enterprise' || account?.plan === 'enterprise') {
+        const message = 'The Enterprise plan is agreed with the operator of this service.';
+        return show(viewer, response, notice('bad', message), 403);
+      }
+      await accounts.setPlan(accountId, plan, null);
+      return show(viewer, response, notice('good', `Your plan is ${PLANS[plan].name} now.`));
+    }),
+  );
+
+  if (!topUps) return;
+  // Sent by the page's own script, which asks the browser's wallet for the payment in between.
+  router.post(
+    '/billing/top-up',
+    guard.admin(async (viewer, request, response) => {
+      const requestId = requestIdOf(response);
+      const amount = parseUsd(textOf(request, 'amountUsd', 30));
+      const order = topUps.order(viewer.membership.accountId, amount);
+      if (isRefusal(order)) {
+        sendRefusal(response, order, requestId);
+        return;
+      }
+      const aborted = new AbortController();
+      response.on('close', () => aborted.abort());
+      const payment = request.headers['payment-signature'];
+      const { signal } = aborted;
+      const reply = await topUps.topUp({
+        order,
+        payment: typeof payment === 'string' ? payment : undefined,
+        requestId,
+        signal,
+      });
+      if (reply.kind === 'refused') {
+        if (reply.challengeHeader) response.setHeader('PAYMENT-REQUIRED', reply.challengeHeader);
+        sendRefusal(response, reply.refusal, requestId);
+        return;
+      }
+      const { credits } = reply.order;
+      const body = { credits, transaction: reply.transaction, requestId: reply.requestId };
+      sendJson(response, 200, Buffer.from(JSON.stringify(body)));
+    }),
+  );
+}
+
+function topUpForm(priceUnits: UsdcUnits): Html {
+  return html`<form id="top-up" class="panel row" method="post" action="${PATH}/top-up">
+    <h2>Add credits</h2>
+    <p>
+      1,000 credits cost ${formatUsd((priceUnits * 1000n) as UsdcUnits)} USD, paid in USDC on Base.
+      Credits do not expire.
+    </p>
+    ${field({ name: 'amountUsd', label: 'Amount in USD', value: '5', maxLength: 20 })}
+    <button class="main">Pay with the browser’s wallet</button>
+    <p id="top-up-state" role="status" aria-live="polite"></p>
+    <p class="hint">
+      Without a wallet in the browser: send <code>POST /account/credits</code> with a key and any
+      x402 client.
+    </p>
+  </form>`;
+}
+
+function planForm({ plan, ratePerSecond }: { plan: string; ratePerSecond: number }): Html {
+  const current = isPlan(plan) ? PLANS[plan].name : plan;
+  const button =
+    plan === 'enterprise'
+      ? html`<p>To change it, write to the operator of this service.</p>`
+      : html`<form method="post" action="${PATH}/plan">
+          <input type="hidden" name="plan" value="${plan === 'pro' ? 'payg' : 'pro'}" />
+          <button>
+            Change to ${plan === 'pro' ? PLANS.payg.name : PLANS.pro.name}
+            (${plan === 'pro' ? PLANS.payg.ratePerSecond : PLANS.pro.ratePerSecond} searches a
+            second)
+          </button>
+        </form>`;
+  return html`<section>
+    <h2>Plan</h2>
+    <p><b>${current}</b>: up to ${ratePerSecond} searches a second.</p>
+    ${button}
+  </section>`;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  'sign-up': 'Free credits at sign-up',
+  'top-up': 'Top-up in USDC',
+  operator: 'Added by the operator',
+  development: 'Development account',
+};
+
+function receiptTable(receipts: readonly Receipt[]): Html {
+  return html`<section>
+    <h2>Receipts</h2>
+    ${table(
+      'Credits added',
+      ['Date', 'What', 'Credits', 'Reference'],
+      receipts.map(({ at, cause, credits, reference }) => [
+        time(at),
+        CAUSES[cause] ?? cause,
+        credits,
+        html`<code>${reference}</code>`,
+      ]),
+      'Nothing was added yet.',
+    )}
+  </section>`;
+}

@@ -1,0 +1,47 @@
+import type { Accounts } from '../accounts/manage.js';
+import type { OutboxMail } from '../accounts/people/mail.js';
+import type { People } from '../accounts/people/people.js';
+import type { Team } from '../accounts/people/team.js';
+import type { RevenueDay } from '../accounts/revenue.js';
+import type { TopUps } from '../accounts/top-up.js';
+import type { UsageReport } from '../accounts/usage/report.js';
+import type { Clock } from '../domain/ports.js';
+import type { UsdcUnits } from '../domain/units.js';
+import type { Keys } from '../keys/keys.js';
+
+/** What the console is made of; `main` wires it. */
+export interface ConsoleParts {
+  readonly clock: Clock;
+  readonly people: People;
+  readonly team: Team;
+  readonly keys: Keys;
+  readonly accounts: Accounts;
+  readonly usage: UsageReport;
+  /** Absent where no payments are taken. */
+  readonly topUps?: TopUps;
+  /** Of one credit, in atomic USDC. */
+  readonly priceUnits: UsdcUnits;
+  /** Where searches go, for the examples: `https://search.example`. */
+  readonly publicUrl: string;
+  /** E-mail addresses of the people who run this service. */
+  readonly operatorEmails: readonly string[];
+  readonly operator?: OperatorFacts;
+  /** Present where mail is not sent but kept: anyone who reaches the console may read it. */
+  readonly outbox?: () => Promise<readonly OutboxMail[]>;
+  /** The folder with the console's style sheet and icon, and that of its compiled scripts. */
+  readonly assets: { readonly sources: string; readonly scripts: string };
+}
+
+/** A figure worth a line of its own. */
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What the operator watches besides accounts. */
+export interface OperatorFacts {
+  /** Revenue of the last days, newest first, from both kinds of caller, in atomic USDC. */
+  revenue(): Promise<readonly RevenueDay[]>;
+  /** Payments in flight, relayer balances, the search index. */
+  figures(): Promise<readonly Figure[]>;
+}

@@ -1,0 +1,394 @@
+import { sql } from 'kysely';
+import type { Clock } from '../domain/ports.js';
+import type { Address, Bytes32, TransactionHash } from '../domain/units.js';
+import type { Store } from '../store/store.js';
+import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
+import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
+import type { Payment } from './payment.js';
+import {
+  mayBroadcast,
+  mayFail,
+  mayFinalize,
+  mayRelease,
+  mayReorg,
+  mayRetry,
+  maySettle,
+  maySign,
+  type TransitionRefusal,
+} from './status.js';
+import { paymentOf } from './tables.js';
+import { type LedgerTx, transition, type Transition } from './transition.js';
+
+/** Where a mined transaction is, and what it did and cost. */
+export interface MinedFacts {
+  readonly hash: TransactionHash;
+  readonly block: { readonly number: bigint; readonly hash: Bytes32 };
+  readonly succeeded: boolean;
+  readonly gasUsed: bigint;
+  /** Wei per gas. */
+  readonly gasPrice: bigint;
+}
+
+export type Signing =
+  | { readonly kind: 'recorded' }
+  /** This payment may not be signed (any more); nothing of the intent was recorded. */
+  | { readonly kind: 'refused'; readonly paymentId: string; readonly because: TransitionRefusal }
+  /** The relayer key is another process's now: nothing may be signed with it here. */
+  | { readonly kind: 'lease-lost' };
+
+class SigningRefused extends Error {
+  constructor(readonly refusal: Exclude<Signing, { kind: 'recorded' }>) {
+    super(refusal.kind);
+  }
+}
+
+/** The books as the settlement keeps them: every step of moving the money, each one durable. */
+export class TransferBooks {
+  readonly leases: LeaseBooks;
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {
+    this.leases = new LeaseBooks(store, clock);
+  }
+
+  /**
+   * Commits an intent with its first transaction and the payments it carries, by call index.
+   * Nothing may be broadcast before this resolves with `recorded`.
+   */
+  async recordSigned(
+    intent: NewIntent,
+    transaction: NewTransaction,
+    paymentIds: readonly string[],
+    lease: LaneLease,
+  ): Promise<Signing> {
+    try {
+      return await this.store.write(async (tx: LedgerTx): Promise<Signing> => {
+        if (!(await holdsLane(tx, lease))) throw new SigningRefused({ kind: 'lease-lost' });
+        const now = BigInt(this.clock.now());
+        await tx.insertInto('intents').values(intentRow(intent, now)).execute();
+        await tx.insertInto('transactions').values(transactionRow(transaction, now)).execute();
+        for (const [index, id] of paymentIds.entries()) {
+          const changes = { signed_at: now, transaction_hash: transaction.hash };
+          const signed = await transition(tx, id, maySign, changes);
+          if (signed.kind === 'refused') throw new SigningRefused({ ...signed, paymentId: id });
+          await tx
+            .insertInto('intent_payments')
+            .values({ intent_id: intent.id, call_index: BigInt(index), payment_id: id })
+            .execute();
+        }
+        return { kind: 'recorded' };
+      });
+    } catch (error) {
+      if (error instanceof SigningRefused) return error.refusal;
+      throw error;
+    }
+  }
+
+  /**
+   * Commits a transaction that takes another's place at the same nonce, before its broadcast.
+   * False when the relayer key is another process's now: then it must not be broadcast.
+   */
+  recordReplacement(transaction: NewTransaction, lease: LaneLease): Promise<boolean> {
+    return this.store.write(async (tx: LedgerTx) => {
+      if (!(await holdsLane(tx, lease))) return false;
+      const now = BigInt(this.clock.now());
+      await tx.insertInto('transactions').values(transactionRow(transaction, now)).execute();
+      for (const id of await carriedBy(tx, transaction.intentId)) {
+        await transition(tx, id, mayBroadcast, { transaction_hash: transaction.hash });
+      }
+      return true;
+    });
+  }
+
+  /** Records that a transaction was handed to the chain, for the first time or again. */
+  recordBroadcast(hash: TransactionHash): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const now = BigInt(this.clock.now());
+      const row = await tx
+        .updateTable('transactions')
+        .set({ broadcast_at: now, broadcasts: sql`broadcasts + 1` })
+        .where('hash', '=', hash)
+        .returning('intent_id')
+        .executeTakeFirstOrThrow();
+      for (const id of await carriedBy(tx, row.intent_id)) {
+        await transition(tx, id, mayBroadcast, { broadcast_at: now });
+      }
+    });
+  }
+
+  /**
+   * Records the receipt of an intent's transaction together with the payments whose transfers its
+   * logs prove. The others stay open: their calls failed for a reason still to be found.
+   */
+  recordMined(intentId: string, mined: MinedFacts, transferred: readonly string[]): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const now = BigInt(this.clock.now());
+      await tx
+        .updateTable('transactions')
+        .set({
+          mined_at: now,
+          block_number: mined.block.number,
+          block_hash: mined.block.hash,
+          succeeded: mined.succeeded ? 1n : 0n,
+          gas_used: mined.gasUsed.toString(),
+          gas_price: mined.gasPrice.toString(),
+        })
+        .where('hash', '=', mined.hash)
+        .execute();
+      await tx
+        .updateTable('intents')
+        .set({ mined_at: now, mined_hash: mined.hash })
+        .where('id', '=', intentId)
+        .execute();
+      for (const id of transferred) {
+        await transition(tx, id, maySettle, settledBy(mined.hash, mined.block, now));
+      }
+    });
+  }
+
+  /** Records that a transaction which is not ours took the nonce: the intent can never be mined. */
+  recordSuperseded(intentId: string): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = { mined_at: BigInt(this.clock.now()), mined_hash: null };
+      await tx.updateTable('intents').set(changes).where('id', '=', intentId).execute();
+    });
+  }
+
+  /** Adopts a transfer that a third party made with the payer's authorization. */
+  recordAdopted(
+    paymentId: string,
+    hash: TransactionHash,
+    block: MinedFacts['block'],
+  ): Promise<Transition> {
+    return this.store.write((tx: LedgerTx) =>
+      transition(tx, paymentId, maySettle, settledBy(hash, block, BigInt(this.clock.now()))),
+    );
+  }
+
+  /** Gives a payment whose call failed back to the queue, for one more attempt. */
+  recordRetry(paymentId: string): Promise<Transition> {
+    return this.store.write((tx: LedgerTx) =>
+      transition(tx, paymentId, mayRetry, ({ failedCalls }) => ({
+        signed_at: null,
+        broadcast_at: null,
+        transaction_hash: null,
+        failed_calls: BigInt(failedCalls + 1),
+      })),
+    );
+  }
+
+  recordFailed(paymentId: string, reason: string): Promise<Transition> {
+    return this.store.write((tx: LedgerTx) =>
+      transition(tx, paymentId, mayFail, { failed_at: BigInt(this.clock.now()), reason }),
+    );
+  }
+
+  /**
+   * Takes back what was recorded about a transaction that is no longer in the chain: its payments
+   * are `reorged`, and its intent, if it is ours, is open again.
+   */
+  recordReorged(hash: TransactionHash): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const unmined = { mined_at: null, block_number: null, block_hash: null, succeeded: null };
+      await tx.updateTable('transactions').set(unmined).where('hash', '=', hash).execute();
+      const own = await tx
+        .updateTable('intents')
+        .set({ mined_at: null, mined_hash: null })
+        .where('mined_hash', '=', hash)
+        .returning('id')
+        .executeTakeFirst();
+      const settled = await tx
+        .selectFrom('payments')
+        .select('id')
+        .where('transaction_hash', '=', hash)
+        .where('settled_at', 'is not', null)
+        .where('final_at', 'is', null)
+        .execute();
+      const now = BigInt(this.clock.now());
+      // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
+      const unsigned = own ? {} : { signed_at: null, transaction_hash: null };
+      for (const { id } of settled) {
+        await transition(tx, id, mayReorg, {
+          settled_at: null,
+          block_number: null,
+          block_hash: null,
+          broadcast_at: null,
+          reorged_at: now,
+          ...unsigned,
+        });
+      }
+    });
+  }
+
+  /** A settled transfer turned up in another block than before; it is as settled as it was. */
+  recordMoved(hash: TransactionHash, block: MinedFacts['block']): Promise<void> {
+    const place = { block_number: block.number, block_hash: block.hash };
+    return this.store.write(async (tx: LedgerTx) => {
+      await tx.updateTable('transactions').set(place).where('hash', '=', hash).execute();
+      await tx
+        .updateTable('payments')
+        .set(place)
+        .where('transaction_hash', '=', hash)
+        .where('settled_at', 'is not', null)
+        .execute();
+    });
+  }
+
+  /** Records that these transfers are at or below the safe head. */
+  recordFinal(paymentIds: readonly string[]): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = { final_at: BigInt(this.clock.now()) };
+      for (const id of paymentIds) await transition(tx, id, mayFinalize, changes);
+    });
+  }
+
+  /**
+   * Releases the reservations of processes that are dead: their searches were never answered.
+   * `isDead` is asked for each owner.
+   */
+  releaseAbandoned(isDead: (owner: string) => boolean): Promise<number> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const rows = await tx
+        .selectFrom('payments')
+        .select(['id', 'owner'])
+        .where('served_at', 'is', null)
+        .where('released_at', 'is', null)
+        .where('failed_at', 'is', null)
+        .where('settled_at', 'is', null)
+        .execute();
+      const abandoned = rows.filter((row) => isDead(row.owner));
+      const changes = { released_at: BigInt(this.clock.now()), reason: 'gateway_restarted' };
+      for (const { id } of abandoned) await transition(tx, id, mayRelease, changes);
+      return abandoned.length;
+    });
+  }
+
+  /** Takes over an open payment of a dead process; of all who try, exactly one gets true. */
+  claim(paymentId: string, from: string, to: string): Promise<boolean> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const claimed = await tx
+        .updateTable('payments')
+        .set({ owner: to })
+        .where('id', '=', paymentId)
+        .where('owner', '=', from)
+        .returning('id')
+        .executeTakeFirst();
+      return claimed !== undefined;
+    });
+  }
+
+  /** Payments that were served and are not at an end, the closest deadline first. */
+  openPayments(): Promise<Payment[]> {
+    return this.store.read(async (db: LedgerTx) => {
+      const rows = await db
+        .selectFrom('payments')
+        .selectAll()
+        .where('released_at', 'is', null)
+        .where('failed_at', 'is', null)
+        .where('settled_at', 'is', null)
+        .where('served_at', 'is not', null)
+        .orderBy('valid_before_seconds')
+        .execute();
+      return rows.map(paymentOf);
+    });
+  }
+
+  /** Payments that settled but are not final yet, the oldest block first, at most `limit`. */
+  unfinalPayments(limit: number): Promise<Payment[]> {
+    return this.store.read(async (db: LedgerTx) => {
+      const rows = await db
+        .selectFrom('payments')
+        .selectAll()
+        .where('settled_at', 'is not', null)
+        .where('final_at', 'is', null)
+        .orderBy('block_number')
+        .limit(limit)
+        .execute();
+      return rows.map(paymentOf);
+    });
+  }
+
+  /** The intents of a relayer whose nonce is still open, in order of nonces. */
+  openIntents(chainId: number, relayer: Address): Promise<Intent[]> {
+    return this.store.read(async (db: LedgerTx) => {
+      const rows = await db
+        .selectFrom('intents')
+        .selectAll()
+        .where('chain_id', '=', BigInt(chainId))
+        .where('relayer', '=', relayer)
+        .where('mined_at', 'is', null)
+        .orderBy('relayer_nonce')
+        .execute();
+      return loadIntents(db, rows);
+    });
+  }
+
+  /** The nonces from `from` on that the books know for a relayer. */
+  async noncesFrom(chainId: number, relayer: Address, from: bigint): Promise<Set<bigint>> {
+    const rows = await this.store.read((db: LedgerTx) =>
+      db
+        .selectFrom('intents')
+        .select('relayer_nonce')
+        .where('chain_id', '=', BigInt(chainId))
+        .where('relayer', '=', relayer)
+        .where('relayer_nonce', '>=', from)
+        .execute(),
+    );
+    return new Set(rows.map((row) => row.relayer_nonce));
+  }
+
+  /** The highest nonce that the books know for a relayer. */
+  async lastNonce(chainId: number, relayer: Address): Promise<bigint | undefined> {
+    const row = await this.store.read((db: LedgerTx) =>
+      db
+        .selectFrom('intents')
+        .select('relayer_nonce')
+        .where('chain_id', '=', BigInt(chainId))
+        .where('relayer', '=', relayer)
+        .orderBy('relayer_nonce', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row?.relayer_nonce;
+  }
+}
+
+async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('intent_payments')
+    .select('payment_id')
+    .where('intent_id', '=', intentId)
+    .execute();
+  return rows.map((row) => row.payment_id);
+}
+
+const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigint) => ({
+  settled_at: now,
+  transaction_hash: hash,
+  block_number: block.number,
+  block_hash: block.hash,
+});
+
+const intentRow = (intent: NewIntent, now: bigint) => ({
+  id: intent.id,
+  chain_id: BigInt(intent.chainId),
+  relayer: intent.relayer,
+  relayer_nonce: intent.nonce,
+  purpose: intent.purpose,
+  call_to: intent.to,
+  call_data: intent.data,
+  gas_limit: intent.gasLimit.toString(),
+  created_at: now,
+});
+
+const transactionRow = (transaction: NewTransaction, now: bigint) => ({
+  hash: transaction.hash,
+  intent_id: transaction.intentId,
+  raw: transaction.raw,
+  max_fee_per_gas: transaction.maxFeePerGas.toString(),
+  max_priority_fee_per_gas: transaction.maxPriorityFeePerGas.toString(),
+  replaces: transaction.replaces ?? null,
+  signed_at: now,
+});

@@ -1,0 +1,140 @@
+import { hash } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { errors, type Adapter, type AdapterPayload } from 'oidc-provider';
+import type { Clock } from '../domain/ports.js';
+import type { Store } from '../store/store.js';
+import type { OauthTables } from './schema.js';
+
+/** Models whose id is itself a credential: only its SHA-256 is stored. */
+const CREDENTIALS = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
+
+/**
+ * The authorization server keeps no sign-in of its own: the console's session is the one login, so
+ * its sessions are not stored and every authorization asks the person again.
+ */
+const NOT_STORED = new Set(['Session']);
+
+/** Clients that nobody consented to are forgotten after a day: anyone can register one. */
+const UNUSED_CLIENT_MS = 24 * 3_600_000;
+
+/** Keeps the authorization server's records in the project's database. */
+export function recordAdapter(store: Store, clock: Clock): (model: string) => Adapter {
+  return (model) => (NOT_STORED.has(model) ? NOTHING : adapterOf(model, store, clock));
+}
+
+const NOTHING: Adapter = {
+  upsert: () => Promise.resolve(),
+  find: () => Promise.resolve(undefined),
+  findByUid: () => Promise.resolve(undefined),
+  findByUserCode: () => Promise.resolve(undefined),
+  consume: () => Promise.resolve(),
+  destroy: () => Promise.resolve(),
+  revokeByGrantId: () => Promise.resolve(),
+};
+
+function adapterOf(model: string, store: Store, clock: Clock): Adapter {
+  const keyOf = (id: string) => (CREDENTIALS.has(model) ? hash('sha256', id, 'hex') : id);
+  const select = (db: Kysely<OauthTables>) =>
+    db
+      .selectFrom('oauth_records')
+      .select(['id', 'payload', 'consumed_at'])
+      .where('model', '=', model);
+
+  return {
+    async upsert(id, payload, expiresIn) {
+      const now = clock.now();
+      const facts = {
+        payload: JSON.stringify({ ...payload, jti: undefined }),
+        grant_id: model === 'Grant' ? id : (payload.grantId ?? null),
+        client_id: model === 'Client' ? id : (payload.clientId ?? null),
+        uid: payload.uid ?? null,
+        // Registered clients and the like come without a time.
+        expires_at: expiresIn === undefined ? null : now + expiresIn * 1000,
+      };
+      await store.write((tx: Kysely<OauthTables>) =>
+        tx
+          .insertInto('oauth_records')
+          .values({ model, id: keyOf(id), created_at: now, consumed_at: null, ...facts })
+          .onConflict((conflict) => conflict.columns(['model', 'id']).doUpdateSet(facts))
+          .execute(),
+      );
+    },
+    async find(id) {
+      const row = await store.read((db: Kysely<OauthTables>) =>
+        select(db).where('id', '=', keyOf(id)).executeTakeFirst(),
+      );
+      return row && payloadOf(row, id);
+    },
+    async findByUid(uid) {
+      const row = await store.read((db: Kysely<OauthTables>) =>
+        select(db).where('uid', '=', uid).executeTakeFirst(),
+      );
+      return row && payloadOf(row, row.id);
+    },
+    findByUserCode: () => Promise.resolve(undefined),
+    async consume(id) {
+      const consumed = await store.write((tx: Kysely<OauthTables>) =>
+        tx
+          .updateTable('oauth_records')
+          .set({ consumed_at: clock.now() })
+          .where('model', '=', model)
+          .where('id', '=', keyOf(id))
+          .where('consumed_at', 'is', null)
+          .returning('id')
+          .execute(),
+      );
+      // Of all concurrent uses of one code or refresh token, exactly one goes on.
+      if (consumed.length === 0) throw new errors.InvalidGrant('it was used before');
+    },
+    async destroy(id) {
+      await store.write((tx: Kysely<OauthTables>) =>
+        tx
+          .deleteFrom('oauth_records')
+          .where('model', '=', model)
+          .where('id', '=', keyOf(id))
+          .execute(),
+      );
+    },
+    async revokeByGrantId(grantId) {
+      await store.write((tx: Kysely<OauthTables>) =>
+        tx
+          .deleteFrom('oauth_records')
+          .where('model', '=', model)
+          .where('grant_id', '=', grantId)
+          .execute(),
+      );
+    },
+  };
+}
+
+function payloadOf(
+  row: { payload: string; consumed_at: bigint | number | null },
+  id: string,
+): AdapterPayload {
+  const payload = JSON.parse(row.payload) as AdapterPayload;
+  return { ...payload, jti: id, ...(row.consumed_at !== null && { consumed: true }) };
+}
+
+/** Removes what has lapsed, and registered clients that nobody uses. Called now and then. */
+export async function sweepRecords(store: Store, clock: Clock): Promise<void> {
+  const now = clock.now();
+  await store.write(async (tx: Kysely<OauthTables>) => {
+    await tx.deleteFrom('oauth_records').where('expires_at', '<', BigInt(now)).execute();
+    await tx
+      .deleteFrom('oauth_records')
+      .where('model', '=', 'Client')
+      .where('created_at', '<', BigInt(now - UNUSED_CLIENT_MS))
+      .where((is) =>
+        is.not(
+          is.exists(
+            is
+              .selectFrom('oauth_records as granted')
+              .select('granted.id')
+              .where('granted.model', '=', 'Grant')
+              .whereRef('granted.client_id', '=', 'oauth_records.id'),
+          ),
+        ),
+      )
+      .execute();
+  });
+}

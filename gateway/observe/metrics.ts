@@ -1,0 +1,58 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+
+/** What the operator watches, in the Prometheus text format. */
+export interface Metrics {
+  /** One finished search: who paid, what came of it (`ok` or a refusal's code), seconds taken. */
+  search(payer: 'account' | 'payment' | 'nobody', outcome: string, seconds: number): void;
+  /** One JSON-RPC call to the chain. */
+  rpcCall(method: string): void;
+  /** Adds a number that is read when the metrics are. */
+  gauge(name: string, help: string, read: () => number): void;
+  /** The whole exposition. */
+  text(): Promise<{ body: string; contentType: string }>;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const searches = new Counter({
+    name: 'search402_searches_total',
+    help: 'Finished search requests by who paid and by outcome',
+    labelNames: ['payer', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'search402_search_seconds',
+    help: 'Time from the parsed request to the reply',
+    labelNames: ['payer'],
+    buckets: BUCKETS_SECONDS,
+    registers,
+  });
+  const rpcCalls = new Counter({
+    name: 'search402_rpc_calls_total',
+    help: 'JSON-RPC calls to the chain by method',
+    labelNames: ['method'],
+    registers,
+  });
+  return {
+    search: (payer, outcome, seconds) => {
+      searches.inc({ payer, outcome });
+      durations.observe({ payer }, seconds);
+    },
+    rpcCall: (method) => rpcCalls.inc({ method }),
+    gauge: (name, help, read) => {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    text: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
+  };
+}

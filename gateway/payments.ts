@@ -1,0 +1,155 @@
+import type { ChainAccess } from './chain-access.js';
+import type { Config } from './config.js';
+import type { Clock, Log, Random } from './domain/ports.js';
+import type { TopUpPayments } from './accounts/top-up.js';
+import { isRefusal } from './domain/refusal.js';
+import { createLedger } from './ledger/ledger.js';
+import type { PartHealth } from './observe/health.js';
+import type { PaymentWire } from './http/search-route.js';
+import type { ChainFacts } from './payment/on-chain.js';
+import type { Pricing } from './payment/pricing.js';
+import { createVerifier, type Confirmed } from './payment/verifier.js';
+import { createPaidSearch } from './search/paid.js';
+import type { SearchParts } from './search/pipeline.js';
+import { TransferBooks } from './ledger/transfers.js';
+import type { BlockFacts } from './settlement/chain.js';
+import { createRpcChain } from './settlement/rpc-chain.js';
+import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
+import { Settlement } from './settlement/settlement.js';
+import { createLocalSigner } from './settlement/signer.js';
+import { openSearchPrice } from './search-price.js';
+import type { Store } from './store/store.js';
+import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
+import type { PaymentTerms, Resource } from './x402/terms.js';
+import { createTopUpPayments } from './top-up-payments.js';
+import { createWire, type CurrentOffer } from './x402-wire.js';
+
+/** The payment side of the service, from the quote to the receipt. */
+export interface Payments extends Pick<
+  SearchParts<PresentedPayment>,
+  'readPayment' | 'searchForPayment'
+> {
+  readonly wire: PaymentWire;
+  /** What is asked for a search now. */
+  readonly offer: CurrentOffer;
+  readonly topUps: TopUpPayments;
+  /** A line for each relayer, for the operator. */
+  figures(): readonly { readonly name: string; readonly value: string }[];
+  health(): PartHealth;
+  /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** Seconds that must be left of an authorization after its search, to get it into a block. */
+const SETTLE_MARGIN_SECONDS = 10;
+const VALIDITY_SECONDS_MAX = 86_400;
+const VERIFY_DEADLINE_MS = 3_000;
+
+/** Opens the books and the settlement, and recovers what an earlier process left unfinished. */
+export async function openPayments(
+  config: Config,
+  parts: {
+    store: Store;
+    chain: ChainAccess;
+    publicUrl: string;
+    clock: Clock;
+    random: Random;
+    log: Log;
+  },
+): Promise<Payments> {
+  const { store, chain, clock, random, log } = parts;
+  const terms: PaymentTerms = {
+    chainId: chain.chainId,
+    asset: chain.asset,
+    domain: chain.domain,
+    payTo: chain.payTo,
+    amount: config.PRICE_USD,
+    maxTimeoutSeconds: config.PAYMENT_TIMEOUT_SECONDS,
+  };
+  const resource: Resource = {
+    url: new URL('/search', parts.publicUrl).href,
+    description: 'Keyword web search: ranked pages with title, URL and a long passage',
+    mimeType: 'application/json',
+  };
+  const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
+  const { offer } = price;
+  const ledger = createLedger({ store, clock, random, owner: random.uuid() });
+  const settlement = new Settlement(
+    {
+      chain: createRpcChain(chain.chainId, chain.client),
+      ledger,
+      books: new TransferBooks(store, clock),
+      clock,
+      random,
+      log,
+      settings: {
+        ...SETTLEMENT_DEFAULTS,
+        blockTimeMs: chain.blockTimeMs,
+        confirmations: config.CONFIRMATIONS,
+      },
+    },
+    [createLocalSigner(chain.relayerKey)],
+  );
+  await settlement.start();
+  /** The whole path of a payment, for whatever is sold at an offer. */
+  const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
+    const verifier = createVerifier({
+      chain: chain.client,
+      clock,
+      offer: current,
+      limits: {
+        settleMarginSeconds: SETTLE_MARGIN_SECONDS,
+        validityMaxSeconds: VALIDITY_SECONDS_MAX,
+        deadlineMs: VERIFY_DEADLINE_MS,
+      },
+      contractWallets: config.CONTRACT_WALLETS,
+      eip6492Factories: config.EIP6492_FACTORIES,
+      ...(honours && { honours }),
+    });
+    return createPaidSearch<PresentedPayment, Confirmed, Asked>({
+      identifierOf: (payment) => payment.identifier,
+      verifier: {
+        check: (payment) => verifier.check(payment),
+        confirm: async (authorization) => {
+          const confirmed = await verifier.confirm(authorization);
+          if (!isRefusal(confirmed)) settlement.observe(blockOf(confirmed.facts));
+          return confirmed;
+        },
+      },
+      ledger,
+      settlement,
+      settlementWaitMs: config.SETTLEMENT_WAIT_MS,
+    });
+  };
+  return {
+    wire: createWire(offer, config.X402_V1),
+    offer,
+    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
+    readPayment: (version, value) =>
+      version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
+    searchForPayment: paidFor(offer, price.honours),
+    figures: () =>
+      settlement.health().lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
+        name: `Relayer ${relayer.slice(0, 10)}…`,
+        value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
+      })),
+    health: () => healthOf(settlement),
+    stop: async (deadlineMs) => {
+      await price.stop();
+      const open = await settlement.drain({ deadlineMs });
+      if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
+    },
+  };
+}
+
+/** The block that a verification saw; the settlement need not ask for it again. */
+function blockOf({ blockNumber, timestamp, baseFeePerGas }: ChainFacts): BlockFacts {
+  return { number: blockNumber, timestamp, baseFee: baseFeePerGas };
+}
+
+function healthOf(settlement: Settlement): PartHealth {
+  const { ready, lanes } = settlement.health();
+  if (ready) return { ready };
+  const reasons = lanes.map(({ relayer, halted }) => `${relayer}: ${halted ?? 'open'}`);
+  return { ready, detail: reasons.join('; ') };
+}

@@ -1,0 +1,164 @@
+import { Router } from 'express';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Access } from './access.js';
+import { openAccounts } from './accounts/manage.js';
+import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
+import { openPeople, type People } from './accounts/people/people.js';
+import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
+import { openTeam, type Team } from './accounts/people/team.js';
+import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
+import { usageRecorder } from './accounts/usage/recorder.js';
+import { usageReport } from './accounts/usage/report.js';
+import { accountRoutes } from './console/account-routes.js';
+import { consoleRouter } from './console/console-router.js';
+import type { Figure, OperatorFacts } from './console/parts.js';
+import type { Clock, Log, Random } from './domain/ports.js';
+import type { UsdcUnits } from './domain/units.js';
+import type { BodyLimits } from './http/body.js';
+import type { SearchParts } from './search/pipeline.js';
+import type { Store } from './store/store.js';
+
+export interface PeopleSettings {
+  /** Where the console and the searches are reached, without a path. */
+  readonly publicUrl: string;
+  /** `smtp://…`; without it mail stays in the database's outbox. */
+  readonly smtpUrl?: string;
+  /** The sender of mails. */
+  readonly mailFrom: string;
+  /** Whether the console shows the outbox: on a development start only. */
+  readonly isOutboxShown: boolean;
+  readonly operatorEmails: readonly string[];
+  /** Of one credit, in atomic USDC. */
+  readonly priceUnits: UsdcUnits;
+  readonly bodyLimits: BodyLimits;
+}
+
+/** People, teams, usage and the console, with the housekeeping that they need. */
+export interface PeopleAccess {
+  /** `/account…` and `/console…`, for the gateway's face. */
+  readonly consoleAndAccount: Router;
+  /** `/account…` alone, for the API's face. */
+  readonly account: Router;
+  /** How the pipeline counts the searches of accounts. */
+  readonly meter: SearchParts<object>['meter'];
+  /** Sessions and memberships, for whoever else lets people sign in. */
+  readonly people: People;
+  readonly team: Team;
+  stop(): Promise<void>;
+}
+
+const FLUSH_EVERY_MS = 1000;
+const PRUNE_EVERY_MS = 10 * 60 * 1000;
+const RECOVER_EVERY_MS = 60 * 1000;
+
+const compiled = fileURLToPath(new URL('../console', import.meta.url));
+const sources = join(compiled, '../../console');
+
+export async function openPeopleAccess(
+  store: Store,
+  access: Access,
+  settings: PeopleSettings,
+  ports: { clock: Clock; random: Random; log: Log },
+  money: {
+    topUpPayments?: TopUpPayments;
+    /** Lines for the operator's page, about what only `main` knows. */
+    figures?: () => readonly Figure[];
+  } = {},
+): Promise<PeopleAccess> {
+  const { clock, random, log } = ports;
+  const { publicUrl, smtpUrl, priceUnits, bodyLimits } = settings;
+  const mailer = smtpUrl
+    ? smtpMailer(smtpUrl, settings.mailFrom, clock, log)
+    : outboxMailer(store, clock, random, log);
+  const team = openTeam(store, clock, random);
+  const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
+  const accounts = openAccounts(store, clock, access.keys);
+  const recorder = usageRecorder(store, clock, log);
+  const payments = money.topUpPayments;
+  const topUps = payments && openTopUps(store, clock, { payments, priceUnits });
+  const usage = usageReport(store);
+
+  const common = { clock, accounts, usage, ...(topUps && { topUps }) };
+  const { limits, authenticate, keys } = access;
+  const account = accountRoutes({ ...common, limits, authenticate, bodyLimits });
+  const pages = consoleRouter({
+    ...common,
+    people,
+    team,
+    keys,
+    priceUnits,
+    publicUrl,
+    operatorEmails: settings.operatorEmails,
+    assets: { sources, scripts: compiled },
+    ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
+    ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),
+  });
+  const consoleAndAccount = Router().use(account).use('/console', pages);
+
+  const end = new AbortController();
+  const repeat = async (everyMs: number, what: string, task: () => Promise<unknown>) => {
+    while (!end.signal.aborted) {
+      await clock.sleep(everyMs, end.signal);
+      await task().catch((error: unknown) => log.error({ err: error }, `${what} failed`));
+    }
+  };
+  const housekeeping = [
+    repeat(FLUSH_EVERY_MS, 'writing usage', () => recorder.flush()),
+    repeat(PRUNE_EVERY_MS, 'pruning requests', () => recorder.prune()),
+    ...(topUps
+      ? [repeat(RECOVER_EVERY_MS, 'booking settled top-ups', () => topUps.recover())]
+      : []),
+  ];
+  return {
+    consoleAndAccount,
+    account,
+    meter: meterWith(recorder, clock),
+    people,
+    team,
+    stop: async () => {
+      end.abort();
+      await Promise.all(housekeeping);
+      await recorder.flush();
+      await mailer.drain();
+    },
+  };
+}
+
+const REVENUE_DAYS = 90;
+
+function operatorFacts(
+  store: Store,
+  clock: Clock,
+  figures: () => readonly Figure[],
+): OperatorFacts {
+  return {
+    revenue: () => revenueByDay(store, clock.now(), REVENUE_DAYS),
+    figures: async () => [
+      { name: 'Payments in flight', value: String(await paymentsInFlight(store)) },
+      ...figures(),
+    ],
+  };
+}
+
+function meterWith(
+  recorder: ReturnType<typeof usageRecorder>,
+  clock: Clock,
+): SearchParts<object>['meter'] {
+  return (caller, requestId) => {
+    const startedMs = clock.monotonicMs();
+    return (reply, request) => {
+      const isOk = reply.kind === 'results';
+      recorder.record({
+        requestId,
+        accountId: caller.account.id,
+        keyId: caller.key.id,
+        outcome: isOk ? 'ok' : reply.refusal.code,
+        latencyMs: clock.monotonicMs() - startedMs,
+        credits: isOk ? 1 : 0,
+        ...(request && { request }),
+        ...(isOk && reply.resultCount !== undefined && { resultCount: reply.resultCount }),
+      });
+    };
+  };
+}

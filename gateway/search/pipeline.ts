@@ -1,0 +1,152 @@
+import type { SearchRequest } from '../../search-core/contract.js';
+import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
+import type { Caller } from '../keys/caller.js';
+import type { RequestBinding } from '../ledger/payment.js';
+import type { Admission } from '../limits/admission.js';
+import type { RunContext, RunSearch } from './answer.js';
+import { bindingOf } from './binding.js';
+import type { Credentials, Face } from './caller.js';
+import type { SearchReply } from './reply.js';
+import { parseSearchRequest } from './request.js';
+
+/** One search as it arrives, from HTTP or from the tool protocol. */
+export interface SearchCall {
+  readonly requestId: string;
+  readonly face: Face;
+  readonly credentials: Credentials;
+  /** The parsed body; nothing about it is known yet. */
+  readonly body: unknown;
+  /** The caller's network address, for limits on those who have shown nothing else. */
+  readonly address: string;
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Told how a search of an account ended; `request` is what it asked, once that was known. */
+export type Metered = (reply: SearchReply, request?: SearchRequest) => void;
+
+/** The parts that a search is made of; `main` wires them. */
+export interface SearchParts<Payload> {
+  readonly run: RunSearch;
+  /** Called when an account's search begins, for its usage. */
+  meter(caller: Caller, requestId: string): Metered;
+  /** Checks an Authorization header's value. */
+  authenticate(authorization: string, address: string): Promise<Caller | Refusal>;
+  /** Limits by account. */
+  admitCaller(caller: Caller): Promise<Admission>;
+  /** Limits by address, for those who pay or have shown nothing. */
+  admitAddress(address: string, policy: 'payment' | 'challenge'): Admission;
+  /** Reads a payment header strictly: malformed is a 400. */
+  readPayment(version: 1 | 2, value: string): Payload | Refusal;
+  searchOnCredits(
+    caller: Caller,
+    request: SearchRequest,
+    run: RunSearch,
+    context: RunContext,
+  ): Promise<SearchReply>;
+  searchForPayment(
+    payload: Payload,
+    purchase: {
+      request: SearchRequest;
+      binding: RequestBinding;
+      run: RunSearch;
+      requestId: string;
+    },
+    signal: AbortSignal,
+  ): Promise<SearchReply>;
+}
+
+/** Who asks, once checked. */
+type Asker<Payload> =
+  | { readonly kind: 'account'; readonly caller: Caller }
+  | { readonly kind: 'payer'; readonly payload: Payload }
+  | { readonly kind: 'nobody' };
+
+/** One search, from credentials and a parsed body to its reply. */
+export type Search = (call: SearchCall) => Promise<SearchReply>;
+
+/**
+ * The pipeline that every caller takes: who asks → may they → what do they ask → who pays.
+ * Each stage takes what the stage before returned; whatever can be refused for free is.
+ */
+export function createSearch<Payload extends object>(parts: SearchParts<Payload>): Search {
+  return async (call) => {
+    const { requestId, signal } = call;
+    const asker = await identify(call, parts);
+    if (isRefusal(asker)) return refused(requestId, asker);
+    const metered = asker.kind === 'account' ? parts.meter(asker.caller, requestId) : undefined;
+    const admission = await admit(call, asker, parts);
+    if (admission.kind === 'limited') return end(refused(requestId, admission.refusal));
+    const request = parseSearchRequest(call.body);
+    if (isRefusal(request)) return end(refused(requestId, request));
+    return end(await payAndSearch(asker, request), request);
+
+    function end(reply: SearchReply, asked?: SearchRequest): SearchReply {
+      metered?.(reply, asked);
+      return withRate(reply, admission);
+    }
+
+    async function payAndSearch(
+      paying: Asker<Payload>,
+      asked: SearchRequest,
+    ): Promise<SearchReply> {
+      const { run } = parts;
+      switch (paying.kind) {
+        case 'account':
+          return parts.searchOnCredits(paying.caller, asked, run, { requestId, signal });
+        case 'payer': {
+          const purchase = { request: asked, binding: bindingOf(asked), run, requestId };
+          return parts.searchForPayment(paying.payload, purchase, signal);
+        }
+        case 'nobody':
+          return refused(requestId, PAYMENT_REQUIRED);
+      }
+    }
+  };
+}
+
+const PAYMENT_REQUIRED = refuse(
+  'payment_required',
+  'Send an API key, or pay for this search: sign the authorization that the PAYMENT-REQUIRED ' +
+    'header describes and repeat the request with a PAYMENT-SIGNATURE header.',
+  { reason: 'Payment required' },
+);
+
+const KEY_REQUIRED = refuse(
+  'missing_api_key',
+  'Send an API key as "Authorization: Bearer s402_live_…". Without a key, pay per search at the ' +
+    'gateway’s address.',
+);
+
+async function identify<Payload extends object>(
+  { face, credentials, address }: SearchCall,
+  parts: SearchParts<Payload>,
+): Promise<Asker<Payload> | Refusal> {
+  if (credentials.kind === 'bearer') {
+    const caller = await parts.authenticate(credentials.authorization, address);
+    return isRefusal(caller) ? caller : { kind: 'account', caller };
+  }
+  if (credentials.kind === 'account') return credentials;
+  if (face === 'api') return KEY_REQUIRED;
+  if (credentials.kind === 'none') return { kind: 'nobody' };
+  const payload = parts.readPayment(credentials.version, credentials.value);
+  return isRefusal(payload) ? payload : { kind: 'payer', payload };
+}
+
+async function admit<Payload extends object>(
+  { address }: SearchCall,
+  asker: Asker<Payload>,
+  parts: SearchParts<Payload>,
+): Promise<Admission> {
+  if (asker.kind === 'account') return parts.admitCaller(asker.caller);
+  return parts.admitAddress(address, asker.kind === 'payer' ? 'payment' : 'challenge');
+}
+
+function refused(requestId: string, refusal: Refusal): SearchReply {
+  const offer = refusal.next === 'new-payment' && { error: refusal.reason ?? refusal.code };
+  return { kind: 'refused', requestId, refusal, ...(offer && { offer }) };
+}
+
+function withRate(reply: SearchReply, { rate }: Admission): SearchReply {
+  return rate ? { ...reply, rate } : reply;
+}

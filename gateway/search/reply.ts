@@ -1,0 +1,30 @@
+import type { Refusal } from '../domain/refusal.js';
+import type { RateState } from '../limits/admission.js';
+import type { Receipt } from '../x402/receipt.js';
+
+/** The outcome of one search, before HTTP or the tool protocol give it their form. */
+export type SearchReply =
+  | {
+      readonly kind: 'results';
+      readonly requestId: string;
+      /** The exact bytes of the SearchResponse. */
+      readonly body: Uint8Array;
+      /** Known to whoever ran the search; a reply that was kept does not say it. */
+      readonly resultCount?: number;
+      readonly receipt?: Receipt;
+      readonly rate?: RateState;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly requestId: string;
+      readonly refusal: Refusal;
+      /** Present where a new payment may be made: the reply then carries a fresh challenge. */
+      readonly offer?: Offer;
+      readonly receipt?: Receipt;
+      readonly rate?: RateState;
+    };
+
+/** The `error` member of the challenge that goes with a refusal. */
+export interface Offer {
+  readonly error: string;
+}

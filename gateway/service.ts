@@ -1,0 +1,227 @@
+import { mkdir } from 'node:fs/promises';
+import type { RequestListener, Server } from 'node:http';
+import { join } from 'node:path';
+import { Router } from 'express';
+import type { Logger } from 'pino';
+import { openAccess } from './access.js';
+import { createApp } from './app.js';
+import type { BannerFacts } from './banner.js';
+import { openChain } from './chain-access.js';
+import type { Config } from './config.js';
+import { publishDevFacts } from './dev/publish.js';
+import { formatUsd } from './domain/units.js';
+import { healthRoutes, opsApp } from './http/ops.js';
+import { createBoundedServer, drain, listen } from './http/server.js';
+import { createUpstream } from './http/upstream.js';
+import { createHealth } from './observe/health.js';
+import { createMetrics } from './observe/metrics.js';
+import { MIGRATIONS } from './migrations.js';
+import { openPayments } from './payments.js';
+import { openPeopleAccess } from './people-access.js';
+import { openSearchCore } from './processes/open-search-core.js';
+import type { Face } from './search/caller.js';
+import { createKeyedSearch } from './search/keyed.js';
+import { observed } from './search/observed.js';
+import { createSearch } from './search/pipeline.js';
+import { createStops, type Stops } from './stops.js';
+import { openStore } from './store/open.js';
+import { openToolAccess } from './tool-access.js';
+import { systemClock as clock, systemRandom as random } from './system.js';
+
+/** A running service. */
+export interface Service {
+  /** Where everything is; the banner is made of it. */
+  readonly facts: BannerFacts;
+  /** Stops taking requests, finishes what runs, stops everything that was started. */
+  stop(): Promise<void>;
+}
+
+/** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
+const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
+const UPSTREAM_SOCKETS_MAX = 256;
+
+const SERVER_LIMITS = {
+  headerBytesMax: 16 * 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveMs: 5_000,
+} as const;
+
+/**
+ * Starts everything that the settings ask for and wires it together.
+ *
+ * @param onFatal told when what is durable can no longer be known: the process has to end.
+ * @throws when a part does not come up; what had been started is stopped first.
+ */
+export async function startService(
+  config: Config,
+  log: Logger,
+  onFatal: (error: unknown) => void,
+): Promise<Service> {
+  const stops = createStops(log);
+  try {
+    const facts = await start(config, { log, stops, onFatal });
+    return { facts, stop: () => stops.run() };
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}
+
+interface Surroundings {
+  readonly log: Logger;
+  readonly stops: Stops;
+  readonly onFatal: (error: unknown) => void;
+}
+
+async function start(config: Config, { log, stops, onFatal }: Surroundings): Promise<BannerFacts> {
+  const { DATA_DIR: dataDir, DRAIN_TIMEOUT_MS: drainMs } = config;
+  await mkdir(dataDir, { recursive: true });
+  const ports = { clock, random, log };
+  const metrics = createMetrics();
+
+  const opening = [
+    stops.keep('chain', openChain(config, { ...ports, metrics })),
+    stops.keep(
+      'search-core',
+      openSearchCore({
+        url: config.SEARCH_CORE_URL,
+        indexDir: join(dataDir, 'index'),
+        logLevel: config.LOG_LEVEL,
+        ...ports,
+      }),
+    ),
+  ] as const;
+  await Promise.allSettled(opening);
+  const [chain, core] = await Promise.all(opening);
+
+  const store = await openStore(
+    {
+      location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
+      exclusive: true,
+      migrations: MIGRATIONS,
+    },
+    { clock, random, onFailed: onFatal },
+  );
+  stops.add('database', () => store.close());
+  const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
+
+  const servers = { gateway: config.PORT, api: config.API_PORT };
+  const publicUrl = config.PUBLIC_URL ?? `http://localhost:${servers.gateway}`;
+  const payments = await openPayments(config, { store, chain, publicUrl, ...ports });
+  stops.add('settlement', () => payments.stop(drainMs));
+
+  const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
+  const people = await stops.keep(
+    'people',
+    openPeopleAccess(
+      store,
+      access,
+      {
+        publicUrl,
+        ...(config.SMTP_URL !== undefined && { smtpUrl: config.SMTP_URL }),
+        mailFrom: config.MAIL_FROM,
+        isOutboxShown: config.chain.kind === 'development',
+        operatorEmails: config.OPERATOR_EMAILS,
+        priceUnits: config.PRICE_USD,
+        bodyLimits,
+      },
+      ports,
+      {
+        topUpPayments: payments.topUps,
+        figures: () => {
+          const { ready, detail } = core.health();
+          const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
+          return [...payments.figures(), index];
+        },
+      },
+    ),
+  );
+
+  const upstream = createUpstream({
+    url: core.url,
+    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    bytesMax: ANSWER_BYTES_MAX,
+    socketsMax: UPSTREAM_SOCKETS_MAX,
+    log,
+  });
+  stops.add('upstream', () => upstream.close());
+  const search = observed(
+    createSearch({
+      run: upstream,
+      meter: people.meter,
+      authenticate: access.authenticate,
+      admitCaller: (caller) => access.limits.admit(caller),
+      admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
+      readPayment: payments.readPayment,
+      searchOnCredits: createKeyedSearch(access.credits),
+      searchForPayment: payments.searchForPayment,
+    }),
+    metrics,
+    log,
+    clock,
+  );
+
+  metrics.gauge(
+    'search402_store_writes_total',
+    'Durable writes since the start',
+    () => store.health().writes,
+  );
+  metrics.gauge(
+    'search402_store_commits_total',
+    'Commits since the start',
+    () => store.health().commits,
+  );
+  const health = createHealth({
+    database: () => ({ ready: store.health().ready }),
+    searchCore: () => core.health(),
+    settlement: () => payments.health(),
+  });
+  const tools = await stops.keep(
+    'tool protocol',
+    openToolAccess(config, {
+      ...{ store, access, people, search, bodyLimits, publicUrl, ...ports },
+      offer: payments.offer,
+    }),
+  );
+  const routesFor = (face: Face) =>
+    Router()
+      .use(tools.routesFor(face))
+      .use(face === 'gateway' ? people.consoleAndAccount : people.account);
+  const appFor = (face: Face) =>
+    createApp({
+      face,
+      search,
+      wire: payments.wire,
+      bodyLimits,
+      routes: routesFor(face),
+      trustedProxies: config.TRUSTED_PROXIES,
+      health: healthRoutes(health),
+      random,
+      log,
+    });
+  const open = async (listener: RequestListener, port: number, host: string): Promise<string> => {
+    const limits = { ...SERVER_LIMITS, connectionsMax: config.CONNECTIONS_MAX };
+    const server: Server = createBoundedServer(listener, limits, random);
+    const actual = await listen(server, port, host);
+    stops.add('listener', () => drain(server, drainMs));
+    return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  };
+  const opsUrl = await open(opsApp(health, metrics), config.OPS_PORT, config.OPS_HOST);
+  const apiUrl = await open(appFor('api'), config.API_PORT, config.HOST);
+  const gatewayUrl = await open(appFor('gateway'), config.PORT, config.HOST);
+  stops.add('readiness', () => health.drain());
+
+  const dev =
+    chain.dev &&
+    (await publishDevFacts(dataDir, { store, chain: chain.dev, gatewayUrl, apiUrl, ...ports }));
+  return {
+    gatewayUrl,
+    apiUrl,
+    opsUrl,
+    dataDir,
+    database: config.DATABASE_URL === undefined ? 'SQLite' : 'PostgreSQL',
+    priceUsd: formatUsd(config.PRICE_USD),
+    ...(dev && { dev }),
+  };
+}

@@ -1,0 +1,161 @@
+import type { TransactionHash } from '../domain/units.js';
+import type { Intent, NewTransaction } from '../ledger/intents.js';
+import type { Payment } from '../ledger/payment.js';
+import { MULTICALL3 } from '../payment/on-chain.js';
+import type { Receipt } from './chain.js';
+import type { ChainFacts } from './facts.js';
+import { bumpedFees, type Fees } from './fees.js';
+import type { Watched } from './follower.js';
+import type { SettlementParts } from './parts.js';
+import { transferredBy } from './results.js';
+
+export interface FlightParts extends SettlementParts {
+  readonly facts: ChainFacts;
+  /** Signs the intent with other fees and commits it; undefined when the key is not ours now. */
+  replace(fees: Fees, replaces: TransactionHash): Promise<NewTransaction | undefined>;
+  /** The nonce is taken in a block (or by a stranger): the lane has room again. */
+  onIncluded(): void;
+  /** Its receipt is confirmed and in the books, or a stranger's transaction took the nonce. */
+  onEnded(moved: readonly Payment[], unmoved: readonly Payment[], costWei: bigint): void;
+  /** The relayer cannot pay the gas of this transaction, which costs at most so much. */
+  onOutOfGasMoney(neededWei: bigint): void;
+  /** The chain waits for this lower nonce first. */
+  onGap(used: bigint): Promise<void>;
+}
+
+/** How many looks in a row must show the nonce used without a receipt of ours to believe it. */
+const SUPERSEDED_LOOKS = 3;
+
+/**
+ * One relayer nonce from its first broadcast to its confirmed receipt: broadcasts the same bytes
+ * again when they seem lost, and a replacement of the same nonce when they seem stuck.
+ */
+export class Flight implements Watched {
+  readonly #transactions: NewTransaction[];
+  #broadcastAtMs: number;
+  #signedAtMs: number;
+  #isUnderpriced = false;
+  #foreignLooks = 0;
+
+  constructor(
+    readonly intent: Intent,
+    private readonly parts: FlightParts,
+  ) {
+    this.#transactions = [...intent.transactions];
+    this.#broadcastAtMs = this.#signedAtMs = parts.clock.monotonicMs();
+  }
+
+  /** The transaction that is on offer now. */
+  get #newest(): NewTransaction {
+    const newest = this.#transactions.at(-1);
+    if (!newest) throw new Error('an intent without a transaction');
+    return newest;
+  }
+
+  hashes(): readonly TransactionHash[] {
+    return this.#transactions.map(({ hash }) => hash).reverse();
+  }
+
+  /** Hands the newest transaction to the chain, exactly as it was signed and committed. */
+  async broadcast(): Promise<void> {
+    const { chain, books, log, clock } = this.parts;
+    const { hash, raw, maxFeePerGas } = this.#newest;
+    this.#broadcastAtMs = clock.monotonicMs();
+    const answer = await chain.broadcast(raw).catch((error: unknown) => {
+      // No answer is no knowledge: it may have arrived. The receipt decides.
+      log.warn({ transaction: hash, error: String(error) }, 'broadcast without an answer');
+      return undefined;
+    });
+    await this.parts.checkpoint('after-broadcast');
+    books.recordBroadcast(hash).catch((error: unknown) => {
+      log.warn({ transaction: hash, error: String(error) }, 'could not record a broadcast');
+    });
+    switch (answer?.kind) {
+      case 'underpriced':
+        this.#isUnderpriced = true;
+        break;
+      case 'out-of-gas-money':
+        this.parts.onOutOfGasMoney(this.intent.gasLimit * maxFeePerGas);
+        break;
+      case 'refused':
+        log.warn({ transaction: hash, message: answer.message }, 'the node refused a broadcast');
+        break;
+      case 'nonce-used':
+      case 'accepted':
+      case undefined:
+        break;
+    }
+  }
+
+  included(receipt: Receipt): void {
+    this.parts.log.info(
+      { transaction: receipt.hash, block: String(receipt.block.number) },
+      'mined',
+    );
+    this.parts.onIncluded();
+  }
+
+  async confirmed(receipt: Receipt): Promise<void> {
+    const { payments, to, id } = this.intent;
+    const authorizations = payments.map((payment) => payment.authorization);
+    const isMoved = receipt.succeeded ? transferredBy(authorizations, receipt.logs) : [];
+    const moved = payments.filter((_, index) => isMoved[index]);
+    const unmoved = payments.filter((_, index) => !isMoved[index]);
+    if (receipt.succeeded && to !== MULTICALL3 && unmoved.length > 0) {
+      // The token either reverts or emits its logs: this endpoint does not tell the truth.
+      throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
+    }
+    await this.parts.checkpoint('after-receipt');
+    await this.parts.books.recordMined(
+      id,
+      receipt,
+      moved.map((payment) => payment.id),
+    );
+    await this.parts.checkpoint('after-settle-commit');
+    this.parts.onEnded(moved, unmoved, receipt.gasUsed * receipt.gasPrice);
+  }
+
+  async missed(): Promise<void> {
+    const { clock, settings } = this.parts;
+    const now = clock.monotonicMs();
+    const isUrgent = this.#isUnderpriced;
+    if (!isUrgent && now - this.#broadcastAtMs < settings.rebroadcastAfterMs) return;
+    if (await this.#isSuperseded()) return;
+    this.#isUnderpriced = false;
+    if (isUrgent || now - this.#signedAtMs >= settings.replaceAfterMs) await this.#replace();
+    await this.broadcast();
+  }
+
+  /** Signs the same call at the same nonce for more, unless that exceeds the cap. */
+  async #replace(): Promise<void> {
+    const { facts, settings, log, clock } = this.parts;
+    const previous = this.#newest;
+    const { baseFee } = await facts.refresh();
+    const fees = bumpedFees(previous, baseFee, settings);
+    this.#signedAtMs = clock.monotonicMs();
+    if (!fees) {
+      log.error({ transaction: previous.hash }, 'a transaction is stuck at the fee cap');
+      return;
+    }
+    const transaction = await this.parts.replace(fees, previous.hash);
+    if (!transaction) return;
+    this.#transactions.push(transaction);
+    const maxFeePerGas = fees.maxFeePerGas.toString();
+    log.warn({ replaces: previous.hash, by: transaction.hash, maxFeePerGas }, 'replacing');
+  }
+
+  /** True when a transaction that is not ours took the nonce, which ends this intent. */
+  async #isSuperseded(): Promise<boolean> {
+    const { chain, books, log } = this.parts;
+    const { nonce, relayer, id, payments } = this.intent;
+    const used = await chain.nonce(relayer);
+    if (used < nonce) await this.parts.onGap(used);
+    this.#foreignLooks = used > nonce ? this.#foreignLooks + 1 : 0;
+    if (this.#foreignLooks < SUPERSEDED_LOOKS) return false;
+    log.error({ relayer, nonce: nonce.toString() }, 'a stranger used a nonce of this relayer');
+    await books.recordSuperseded(id);
+    this.parts.onIncluded();
+    this.parts.onEnded([], payments, 0n);
+    return true;
+  }
+}

@@ -1,0 +1,269 @@
+import { bytesToHex } from 'viem';
+import type { Address, TransactionHash } from '../domain/units.js';
+import type { LaneLease } from '../ledger/leases.js';
+import type { Intent, IntentPurpose, NewIntent, NewTransaction } from '../ledger/intents.js';
+import type { Payment } from '../ledger/payment.js';
+import { type Call, paymentsCall } from './calls.js';
+import type { ChainFacts } from './facts.js';
+import { type Fees, initialFees } from './fees.js';
+import { Flight } from './flight.js';
+import type { BlockFollower } from './follower.js';
+import type { SettlementParts } from './parts.js';
+import type { Signer } from './signer.js';
+
+/** An empty transfer to oneself (21,000), with room for what chains add to it. */
+const FILLER_GAS = 30_000n;
+
+/** Why a relayer takes no new work at present. */
+export type HaltReason =
+  | 'not-started'
+  /** Another gateway holds the key. */
+  | 'leased-elsewhere'
+  | 'out-of-gas-money'
+  | 'stopped';
+
+export interface LaneParts extends SettlementParts {
+  readonly signer: Signer;
+  readonly facts: ChainFacts;
+  readonly follower: BlockFollower;
+  /** The lane may take work again. */
+  onFree(): void;
+  /** Payments that a confirmed transaction carried: whose money it moved, and whose it did not. */
+  onEnded(moved: readonly Payment[], unmoved: readonly Payment[]): void;
+  /** Payments that the transaction could not take along; the caller finds out what became of them. */
+  onUnsigned(payments: readonly Payment[]): void;
+}
+
+/** One relayer key: a row of contiguous nonces, each recorded before it is used. */
+export class Lane {
+  #nextNonce = 0n;
+  #halted: HaltReason | undefined = 'not-started';
+  #lease: LaneLease | undefined;
+  /** Wei, as last seen, minus what was spent since. */
+  #balance = 0n;
+  /** Wei that reopens a lane which ran dry: what the refused transaction may cost at least. */
+  #needed = 0n;
+  /** What is being signed now: one batch at a time, so that nonces stay in order. */
+  #signing: readonly Payment[] = [];
+  /** Not yet in a block: these bound the work that the lane takes. */
+  readonly #inFlight = new Set<Flight>();
+  /** Not yet confirmed. */
+  readonly #flying = new Set<Flight>();
+
+  constructor(private readonly parts: LaneParts) {}
+
+  get address(): Address {
+    return this.parts.signer.address;
+  }
+
+  get halted(): HaltReason | undefined {
+    return this.#halted;
+  }
+
+  get balance(): bigint {
+    return this.#balance;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** True when a batch that is handed over now is signed and sent at once. */
+  get isFree(): boolean {
+    const { inFlightMax } = this.parts.settings;
+    return !this.#halted && this.#signing.length === 0 && this.#inFlight.size < inFlightMax;
+  }
+
+  /** How many payments are on their way with this lane. */
+  get carrying(): number {
+    return this.#batches().flat().length;
+  }
+
+  carries(paymentId: string): boolean {
+    return this.#batches().some((batch) => batch.some(({ id }) => id === paymentId));
+  }
+
+  #batches(): (readonly Payment[])[] {
+    return [this.#signing, ...[...this.#flying].map((flight) => flight.intent.payments)];
+  }
+
+  /**
+   * Takes up what the books know about this relayer, fills gaps, and opens for work. Running it
+   * again is harmless.
+   */
+  async start(): Promise<void> {
+    const { books, chain, ledger } = this.parts;
+    this.#lease = await books.leases.takeLane(chain.chainId, this.address, ledger.owner);
+    if (!this.#lease) {
+      this.#halted = 'leased-elsewhere';
+      return;
+    }
+    const used = await chain.nonce(this.address);
+    const open = await books.openIntents(chain.chainId, this.address);
+    const last = await books.lastNonce(chain.chainId, this.address);
+    this.#nextNonce = last === undefined || last + 1n < used ? used : last + 1n;
+    const flying = new Set([...this.#flying].map((flight) => flight.intent.id));
+    const grounded = open.filter((intent) => !flying.has(intent.id));
+    const flights = grounded.map((intent) => this.#fly(intent));
+    // The very bytes that were committed before the crash; what is mined already stays as it is.
+    for (const flight of flights) await flight.broadcast();
+    await this.#fillGaps(used);
+    this.#halted = undefined;
+    await this.refreshBalance();
+  }
+
+  /** Takes no new work; what is in flight stays in the books for the next start. */
+  stop(): void {
+    this.#halted = 'stopped';
+  }
+
+  /** Gives up what is in flight when another gateway has taken the key over; it has it all. */
+  async checkLease(): Promise<void> {
+    if (!this.#lease || (await this.parts.books.leases.holds(this.#lease))) return;
+    this.parts.log.error({ relayer: this.address }, 'another gateway took over this relayer');
+    this.#halted = 'leased-elsewhere';
+    this.#lease = undefined;
+    for (const flight of this.#flying) this.parts.follower.forget(flight);
+    this.#flying.clear();
+    this.#inFlight.clear();
+  }
+
+  /** Looks at the relayer's balance: halts the lane before its gas runs out, or opens it again. */
+  async refreshBalance(): Promise<void> {
+    const { relayerBalanceMin } = this.parts.settings;
+    this.#balance = await this.parts.chain.balance(this.address);
+    if (this.#halted === undefined && this.#balance < relayerBalanceMin) this.#runDry(0n);
+    const needed = this.#needed > relayerBalanceMin ? this.#needed : relayerBalanceMin;
+    if (this.#halted !== 'out-of-gas-money' || this.#balance < needed) return;
+    this.#halted = undefined;
+    this.#needed = 0n;
+    const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
+    this.parts.log.info(fields, 'the relayer has gas money again');
+    this.parts.onFree();
+  }
+
+  /**
+   * Signs, commits and broadcasts one transaction for these payments.
+   * Payments that cannot go along are handed to `onUnsigned`; nothing is ever dropped.
+   */
+  async carry(payments: readonly Payment[]): Promise<void> {
+    this.#signing = payments;
+    try {
+      const call = paymentsCall(payments.map((payment) => payment.authorization));
+      const flight = await this.#sign('transfer', call, payments);
+      this.#signing = [];
+      if (!flight) this.parts.onUnsigned(payments);
+      this.parts.onFree();
+      await flight?.broadcast();
+    } catch (error) {
+      this.parts.log.error({ error: String(error) }, 'could not sign a transaction');
+      // Whether the nonce was committed is unknown: the books are read again before the next use.
+      this.#halted ??= 'not-started';
+      this.#signing = [];
+      this.parts.onUnsigned(payments);
+    }
+  }
+
+  async #sign(
+    purpose: IntentPurpose,
+    call: Call,
+    payments: readonly Payment[],
+    nonce = this.#nextNonce,
+  ): Promise<Flight | undefined> {
+    const { random, chain, books, facts, settings, checkpoint } = this.parts;
+    const { gasLimit, to, data } = call;
+    if (!this.#lease) return undefined;
+    const id = random.uuid();
+    const intent: NewIntent = {
+      id,
+      chainId: chain.chainId,
+      relayer: this.address,
+      nonce,
+      purpose,
+      to,
+      data,
+      gasLimit,
+    };
+    const transaction = await this.#transactionOf(
+      intent,
+      initialFees(await facts.baseFee(), settings),
+    );
+    await checkpoint('after-sign');
+    const signing = await books.recordSigned(
+      intent,
+      transaction,
+      payments.map((payment) => payment.id),
+      this.#lease,
+    );
+    if (signing.kind !== 'recorded') {
+      this.parts.log.info({ ...signing }, 'could not take a transaction into the books');
+      await this.checkLease();
+      return undefined;
+    }
+    if (nonce === this.#nextNonce) this.#nextNonce += 1n;
+    await checkpoint('after-sign-commit');
+    const signedAt = this.parts.clock.now();
+    const transactions = [{ ...transaction, signedAt }];
+    return this.#fly({ ...intent, createdAt: signedAt, transactions, payments });
+  }
+
+  async #transactionOf(
+    intent: NewIntent,
+    fees: Fees,
+    replaces?: TransactionHash,
+  ): Promise<NewTransaction> {
+    const { chainId, nonce, to, data, gasLimit } = intent;
+    const unsigned = { chainId, nonce, to, data: bytesToHex(data), gasLimit, ...fees };
+    const { hash, raw } = await this.parts.signer.sign(unsigned);
+    return { hash, raw, intentId: intent.id, ...fees, ...(replaces && { replaces }) };
+  }
+
+  #fly(intent: Intent): Flight {
+    const flight: Flight = new Flight(intent, {
+      ...this.parts,
+      replace: async (fees, replaces) => {
+        const transaction = await this.#transactionOf(intent, fees, replaces);
+        if (!this.#lease) return undefined;
+        const isOurs = await this.parts.books.recordReplacement(transaction, this.#lease);
+        return isOurs ? transaction : undefined;
+      },
+      onIncluded: () => {
+        this.#inFlight.delete(flight);
+        this.parts.onFree();
+      },
+      onEnded: (moved, unmoved, costWei) => {
+        this.#balance -= costWei;
+        this.#flying.delete(flight);
+        this.parts.follower.forget(flight);
+        this.parts.onEnded(moved, unmoved);
+      },
+      onOutOfGasMoney: (neededWei) => this.#runDry(neededWei),
+      onGap: (used) => this.#fillGaps(used),
+    });
+    this.#inFlight.add(flight);
+    this.#flying.add(flight);
+    this.parts.follower.watch(flight);
+    return flight;
+  }
+
+  #runDry(neededWei: bigint): void {
+    if (neededWei > this.#needed) this.#needed = neededWei;
+    if (this.#halted) return;
+    this.#halted = 'out-of-gas-money';
+    const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
+    this.parts.log.error(fields, 'the relayer is out of gas money: no new paid work');
+  }
+
+  /** Closes nonces below ours that nobody will ever use, so that ours can be mined. */
+  async #fillGaps(used: bigint): Promise<void> {
+    const { books, chain, log } = this.parts;
+    const known = await books.noncesFrom(chain.chainId, this.address, used);
+    for (let nonce = used; nonce < this.#nextNonce; nonce += 1n) {
+      if (known.has(nonce)) continue;
+      log.warn({ relayer: this.address, nonce: nonce.toString() }, 'filling a nonce gap');
+      const call = { to: this.address, data: new Uint8Array(), gasLimit: FILLER_GAS };
+      const flight = await this.#sign('filler', call, [], nonce);
+      await flight?.broadcast();
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import type { FeeSettings } from './fees.js';
+
+/** Everything about settlement that an operator may set; every queue and wait has its maximum. */
+export interface SettlementSettings extends FeeSettings {
+  /** Milliseconds from block to block: 2000 on Base; 0 when a block comes with each transaction. */
+  readonly blockTimeMs: number;
+  /** Blocks that must hold a transfer, its own included, before it counts as settled; from 1. */
+  readonly confirmations: number;
+  /** Payments that share one transaction at most. */
+  readonly batchPaymentsMax: number;
+  /** Gas that one transaction may use at most. */
+  readonly batchGasMax: bigint;
+  /** Transactions of one relayer that may be unmined at the same time. */
+  readonly inFlightMax: number;
+  /** Payments that may wait for a transaction; more paid work is refused until there is room. */
+  readonly queuePaymentsMax: number;
+  /** Seconds that a search may take: part of the window that a payment must leave. */
+  readonly searchSeconds: number;
+  /** Milliseconds without a receipt after which the same bytes are broadcast again. */
+  readonly rebroadcastAfterMs: number;
+  /** Milliseconds without a receipt after which a replacement offers more. */
+  readonly replaceAfterMs: number;
+  /** How often a payment whose call failed for no lasting reason is tried again. */
+  readonly callAttemptsMax: number;
+  /** Wei: below this the relayer counts as out of gas money and new paid work is refused. */
+  readonly relayerBalanceMin: bigint;
+  /** Milliseconds between looks at what is left over: deadlines, other processes, finality. */
+  readonly housekeepingMs: number;
+  /** Milliseconds between looks at the safe head while settled transfers are above it. */
+  readonly finalityMs: number;
+  /** Milliseconds without a sign of life after which a gateway counts as dead. */
+  readonly leaseMs: number;
+  /** Milliseconds between reads of the books for an outcome that another process brings about. */
+  readonly outcomePollMs: number;
+}
+
+export const SETTLEMENT_DEFAULTS: SettlementSettings = {
+  blockTimeMs: 2000,
+  confirmations: 1,
+  batchPaymentsMax: 64,
+  batchGasMax: 10_000_000n,
+  inFlightMax: 1,
+  queuePaymentsMax: 2000,
+  searchSeconds: 5,
+  rebroadcastAfterMs: 6000,
+  replaceAfterMs: 10_000,
+  callAttemptsMax: 3,
+  // Some 2,000 lone transfers at 0.01 gwei, or 20 at 1 gwei.
+  relayerBalanceMin: 2_000_000_000_000_000n,
+  priorityFeePerGas: 1_000_000n,
+  maxFeePerGasCap: 5_000_000_000n,
+  housekeepingMs: 5000,
+  finalityMs: 60_000,
+  leaseMs: 20_000,
+  outcomePollMs: 250,
+};

@@ -1,0 +1,350 @@
+import { refuse, type Refusal } from '../domain/refusal.js';
+import type { UnixSeconds } from '../domain/units.js';
+import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
+import type { Payment } from '../ledger/payment.js';
+import type { Authorization } from '../payment/authorization.js';
+import type { BlockFacts } from './chain.js';
+import { ChainFacts } from './facts.js';
+import { followToSafeHead } from './finality.js';
+import { BlockFollower } from './follower.js';
+import { Lane, type HaltReason } from './lane.js';
+import type { SettlementOutcome } from './outcome.js';
+import type { SettlementParts } from './parts.js';
+import { PaymentQueue } from './queue.js';
+import { investigate } from './resolver.js';
+import type { Signer } from './signer.js';
+import { Waiters } from './waiters.js';
+
+export interface SettlementHealth {
+  /** False when new paid work is refused. */
+  readonly ready: boolean;
+  /** Payments that wait for a transaction. */
+  readonly queued: number;
+  readonly lanes: readonly {
+    readonly relayer: string;
+    readonly halted?: HaltReason;
+    readonly balanceWei: bigint;
+    readonly inFlight: number;
+  }[];
+}
+
+/** Moves the money of served payments: batches, lanes, confirmation, recovery. */
+export class Settlement {
+  private readonly parts: SettlementParts;
+  readonly #queue = new PaymentQueue();
+  readonly #waiters: Waiters<Payment | undefined>;
+  readonly #facts: ChainFacts;
+  readonly #follower: BlockFollower;
+  readonly #lanes: readonly Lane[];
+  readonly #stopping = new AbortController();
+  #housekeeping: Promise<void> | undefined;
+  #heart: Promise<void> | undefined;
+  #isPumping = false;
+  #finalityAtMs = -Infinity;
+
+  constructor(
+    given: Omit<SettlementParts, 'checkpoint'> & { readonly checkpoint?: Checkpoint },
+    signers: readonly Signer[],
+  ) {
+    const parts = { checkpoint: passCheckpoint, ...given };
+    this.parts = parts;
+    const { chain, clock, log, settings } = parts;
+    const { blockTimeMs, confirmations } = settings;
+    this.#waiters = new Waiters(clock);
+    this.#facts = new ChainFacts(chain, clock);
+    this.#follower = new BlockFollower({ chain, clock, log, blockTimeMs, confirmations });
+    this.#lanes = signers.map(
+      (signer) =>
+        new Lane({
+          ...parts,
+          signer,
+          facts: this.#facts,
+          follower: this.#follower,
+          onFree: () => this.#pump(),
+          onEnded: (moved, unmoved) => this.#ended(moved, unmoved),
+          onUnsigned: (payments) => this.#reconsider(payments),
+        }),
+    );
+  }
+
+  /**
+   * Recovers what an earlier process left behind and opens for work.
+   * @throws when the chain or the books cannot be read.
+   */
+  async start(): Promise<void> {
+    const head = await this.#facts.refresh();
+    this.#follower.suppose(this.parts.clock.now() - head.timestamp * 1000);
+    const { books, ledger, settings } = this.parts;
+    await books.leases.beat(ledger.owner, settings.leaseMs);
+    this.#heart = this.#beat();
+    for (const lane of this.#lanes) await lane.start();
+    await this.#takeUpOpenPayments();
+    this.#housekeeping = this.#keepHouse();
+  }
+
+  /** Facts of a newer block, from whoever asked the chain for something else. */
+  observe(facts: BlockFacts): void {
+    this.#facts.observe(facts);
+  }
+
+  /** Why no new paid work is taken now, if it is not. */
+  admits(authorization: Pick<Authorization, 'validBefore'>): Refusal | undefined {
+    const { queuePaymentsMax } = this.parts.settings;
+    if (this.#lanes.every((lane) => lane.halted)) {
+      const isPoor = this.#lanes.some((lane) => lane.halted === 'out-of-gas-money');
+      const why = isPoor ? 'its relayer is out of gas money' : 'settlement is not open';
+      return refuse(
+        'service_unavailable',
+        `No paid search is taken at present, because ${why}. Nothing was charged.`,
+        { retryAfterSeconds: 30 },
+      );
+    }
+    if (this.#queue.size >= queuePaymentsMax) {
+      return refuse(
+        'service_unavailable',
+        'Too many payments wait to be settled. Nothing was charged; send the same payment again.',
+        { retryAfterSeconds: 2 },
+      );
+    }
+    return this.#refuseShortWindow(authorization.validBefore);
+  }
+
+  /** Settles a served payment; says `pending` after `waitMs` while the work goes on. */
+  async settle(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome> {
+    const payment = await this.parts.ledger.get(paymentId);
+    if (payment?.status === 'served') this.#enqueue(payment);
+    return this.outcome(paymentId, options);
+  }
+
+  /** Waits for the outcome of a payment, whoever brings it about. */
+  async outcome(paymentId: string, { waitMs }: { waitMs: number }): Promise<SettlementOutcome> {
+    const { clock, ledger, settings } = this.parts;
+    const deadline = clock.monotonicMs() + waitMs;
+    for (;;) {
+      const payment = await this.#waiters.look(paymentId, () => ledger.get(paymentId));
+      if (!payment) throw new Error(`no payment ${paymentId}`);
+      const outcome = outcomeOf(payment);
+      const leftMs = deadline - clock.monotonicMs();
+      if (outcome.kind !== 'pending' || leftMs <= 0) return outcome;
+      await this.#waiters.news(paymentId, Math.min(leftMs, settings.outcomePollMs));
+    }
+  }
+
+  health(): SettlementHealth {
+    const lanes = this.#lanes.map((lane) => ({
+      relayer: lane.address,
+      ...(lane.halted && { halted: lane.halted }),
+      balanceWei: lane.balance,
+      inFlight: lane.inFlight,
+    }));
+    return { ready: lanes.some((lane) => !lane.halted), queued: this.#queue.size, lanes };
+  }
+
+  /**
+   * Finishes what is under way, at most until the deadline, and stops. What is not finished then
+   * is in the books for the next start. Resolves with the number of payments left open.
+   */
+  async drain({ deadlineMs }: { deadlineMs: number }): Promise<number> {
+    const { clock } = this.parts;
+    const deadline = clock.monotonicMs() + deadlineMs;
+    const open = () => this.#queue.size + this.#lanes.reduce((sum, lane) => sum + lane.carrying, 0);
+    while (open() > 0 && clock.monotonicMs() < deadline) await clock.sleep(50);
+    this.#stopping.abort();
+    for (const lane of this.#lanes) lane.stop();
+    await this.#follower.stop();
+    await this.#housekeeping;
+    await this.#heart;
+    return open();
+  }
+
+  #refuseShortWindow(validBefore: UnixSeconds): Refusal | undefined {
+    const { settings } = this.parts;
+    const batches = Math.ceil((this.#queue.size + 1) / settings.batchPaymentsMax);
+    const blocks = 2 + Math.ceil(batches / this.#lanes.length) * settings.confirmations;
+    const needed = settings.searchSeconds + Math.ceil((blocks * settings.blockTimeMs) / 1000);
+    const left = validBefore - this.#facts.now();
+    if (left > needed) return undefined;
+    return refuse(
+      'payment_invalid',
+      `The authorization expires in ${Math.max(left, 0)} s, but a search and its settlement may ` +
+        `take ${needed} s. Sign one that is valid for longer.`,
+      { reason: 'invalid_exact_evm_payload_authorization_valid_before' },
+    );
+  }
+
+  #enqueue(payment: Payment): void {
+    if (this.#queue.has(payment.id) || this.#isCarried(payment.id)) return;
+    this.#queue.add(payment);
+    this.#pump();
+  }
+
+  #isCarried(paymentId: string): boolean {
+    return this.#lanes.some((lane) => lane.carries(paymentId));
+  }
+
+  /** Gives every free lane a batch, once the payments of this very moment are all there. */
+  #pump(): void {
+    if (this.#isPumping || this.#stopping.signal.aborted) return;
+    this.#isPumping = true;
+    this.parts.clock.defer(() => {
+      this.#isPumping = false;
+      for (const lane of this.#lanes) {
+        if (!lane.isFree || this.#queue.size === 0) continue;
+        void lane.carry(this.#queue.take(this.parts.settings));
+      }
+    });
+  }
+
+  #ended(moved: readonly Payment[], unmoved: readonly Payment[]): void {
+    for (const { id } of moved) this.#waiters.announce(id);
+    this.#reconsider(unmoved);
+  }
+
+  /** Finds out what is to become of payments that no transaction of ours carries any more. */
+  #reconsider(payments: readonly Payment[]): void {
+    for (const { id } of payments) {
+      this.#resolve(id).catch((error: unknown) => {
+        // It stays open in the books; housekeeping takes it up again.
+        this.parts.log.warn({ payment: id, error: String(error) }, 'could not resolve a payment');
+      });
+    }
+  }
+
+  async #resolve(paymentId: string): Promise<void> {
+    const payment = await this.parts.ledger.get(paymentId);
+    if (!payment) return;
+    if (payment.status === 'served' && !this.#isExpired(payment)) {
+      this.#enqueue(payment);
+      return;
+    }
+    if (outcomeOf(payment).kind === 'pending') await this.#investigate(payment);
+    this.#waiters.announce(paymentId);
+  }
+
+  async #investigate(payment: Payment): Promise<void> {
+    const { books, log, settings } = this.parts;
+    const relayer = this.#lanes[0]?.address ?? payment.authorization.to;
+    const finding = await investigate(payment, relayer, this.parts);
+    log.info({ payment: payment.id, status: payment.status, ...summary(finding) }, 'investigated');
+    switch (finding.kind) {
+      case 'moved':
+        this.#queue.remove(payment.id);
+        await books.recordAdopted(payment.id, finding.transaction, finding.block);
+        return;
+      case 'impossible':
+        this.#queue.remove(payment.id);
+        await books.recordFailed(payment.id, finding.reason);
+        return;
+      case 'possible': {
+        if (payment.failedCalls + 1 >= settings.callAttemptsMax) return;
+        if (payment.status !== 'served') await books.recordRetry(payment.id);
+        const retried = await this.parts.ledger.get(payment.id);
+        if (retried?.status === 'served') this.#enqueue(retried);
+        return;
+      }
+      case 'unclear':
+        return;
+    }
+  }
+
+  #isExpired(payment: Payment): boolean {
+    return payment.authorization.validBefore <= this.#facts.now();
+  }
+
+  /**
+   * Finds payments in the books that nobody works on, or whose time is up: what this process
+   * knows only from the books, and what processes that are dead now have left behind.
+   */
+  async #takeUpOpenPayments(): Promise<void> {
+    const { books, ledger, log } = this.parts;
+    const living = await books.leases.living(ledger.owner);
+    const released = await books.releaseAbandoned((owner) => !living.has(owner));
+    if (released > 0) log.info({ released }, 'released the reservations of a dead process');
+    for (const payment of await books.openPayments()) {
+      const { id, owner } = payment;
+      if (owner !== ledger.owner) {
+        if (living.has(owner) || !(await books.claim(id, owner, ledger.owner))) continue;
+      }
+      if (this.#isExpired(payment) || !this.#isCarried(id)) await this.#resolve(id);
+    }
+  }
+
+  /** Renews this process's presence well before others would take it for dead. */
+  async #beat(): Promise<void> {
+    const { books, ledger, log, settings } = this.parts;
+    while (await this.#isStillOpenAfter(settings.leaseMs / 4)) {
+      await books.leases.beat(ledger.owner, settings.leaseMs).catch((error: unknown) => {
+        log.warn({ error: String(error) }, 'could not renew the presence of this gateway');
+      });
+    }
+    await books.leases.leave(ledger.owner).catch(() => undefined);
+  }
+
+  /** Looks after what no event would ever wake: deadlines, balances, finality. */
+  async #keepHouse(): Promise<void> {
+    const { log, settings } = this.parts;
+    while (await this.#isStillOpenAfter(settings.housekeepingMs)) {
+      try {
+        await this.#lookAfterLanes();
+        await this.#takeUpOpenPayments();
+        await this.#followFinality();
+      } catch (error) {
+        log.warn({ error: String(error) }, 'housekeeping could not finish; it runs again soon');
+      }
+    }
+  }
+
+  /** Rests; false when it was woken because everything stops. */
+  async #isStillOpenAfter(ms: number): Promise<boolean> {
+    const { signal } = this.#stopping;
+    await this.parts.clock.sleep(ms, signal);
+    return !signal.aborted;
+  }
+
+  async #lookAfterLanes(): Promise<void> {
+    for (const lane of this.#lanes) {
+      await lane.checkLease();
+      if (lane.halted === 'not-started' || lane.halted === 'leased-elsewhere') await lane.start();
+      else if (lane.halted === 'out-of-gas-money') await lane.refreshBalance();
+    }
+  }
+
+  async #followFinality(): Promise<void> {
+    const { clock, settings } = this.parts;
+    if (clock.monotonicMs() - this.#finalityAtMs < settings.finalityMs) return;
+    this.#finalityAtMs = clock.monotonicMs();
+    const vanished = await followToSafeHead(this.parts);
+    if (vanished.length === 0) return;
+    // Transactions of ours that left the chain are open again: they go out as they were signed.
+    for (const lane of this.#lanes) await lane.start();
+    await this.#takeUpOpenPayments();
+  }
+}
+
+const summary = (finding: { kind: string; reason?: string }) => ({
+  finding: finding.kind,
+  ...(finding.reason !== undefined && { reason: finding.reason }),
+});
+
+/** What a payment's facts mean to whoever waits for it. */
+export function outcomeOf(payment: Payment): SettlementOutcome {
+  const { status, transaction, reply } = payment;
+  switch (status) {
+    case 'settled':
+    case 'final':
+      if (!transaction) throw new Error(`payment ${payment.id} settled without a transaction`);
+      return { kind: 'settled', transaction, ...(reply && { reply }) };
+    case 'failed': {
+      const reason = payment.reason ?? 'invalid_exact_evm_transaction_failed';
+      return { kind: 'failed', reason, ...(transaction && { transaction }) };
+    }
+    case 'released':
+      return { kind: 'released' };
+    case 'reserved':
+    case 'served':
+    case 'signed':
+    case 'broadcast':
+    case 'reorged':
+      return { kind: 'pending', ...(transaction && { transaction }) };
+  }
+}

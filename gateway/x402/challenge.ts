@@ -1,0 +1,68 @@
+import type { PaymentRequired, PaymentRequiredV1 } from '@x402/core/types';
+import { encodeJson } from './base64.js';
+import { PAYMENT_IDENTIFIER, paymentIdentifierDeclaration } from './payment-identifier.js';
+import { requirements, requirementsV1, type Offer } from './terms.js';
+
+/** What is asked, and why a payment that was sent is not acceptable. */
+interface ChallengeParts extends Offer {
+  /** The x402 reason. */
+  readonly error?: string;
+}
+
+/** The challenge as an object: for the header, and for transports that carry JSON (MCP). */
+export function paymentRequired({
+  terms,
+  resource,
+  error,
+  extra,
+}: ChallengeParts): PaymentRequired {
+  return {
+    x402Version: 2,
+    ...(error !== undefined && { error }),
+    resource: { ...resource },
+    accepts: [requirements(terms, extra)],
+    extensions: { [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration() },
+  };
+}
+
+/** The challenge of version 1, which is the JSON body of its 402. */
+export function paymentRequiredV1({ terms, resource, error }: ChallengeParts): PaymentRequiredV1 {
+  return {
+    x402Version: 1,
+    error: error ?? 'X-PAYMENT header is required',
+    accepts: [requirementsV1(terms, resource)],
+  };
+}
+
+/** The value of `PAYMENT-REQUIRED`: base64 of the UTF-8 JSON of `paymentRequired`. */
+export function encodePaymentRequired(parts: ChallengeParts): string {
+  return encodeJson(paymentRequired(parts));
+}
+
+/**
+ * Remembers the encoded challenge of the same terms, resource and extra, by identity: an unpaid
+ * request then costs two lookups. Callers keep these objects for as long as the price stands;
+ * entries go when they are collected.
+ */
+export function createChallengeEncoder(): (parts: ChallengeParts) => string {
+  const none = {};
+  const byTerms = new WeakMap<object, WeakMap<object, WeakMap<object, string>>>();
+  return (parts) => {
+    if (parts.error !== undefined) return encodePaymentRequired(parts);
+    const byResource = entry(
+      byTerms,
+      parts.terms,
+      () => new WeakMap<object, WeakMap<object, string>>(),
+    );
+    const byExtra = entry(byResource, parts.resource, () => new WeakMap<object, string>());
+    return entry(byExtra, parts.extra ?? none, () => encodePaymentRequired(parts));
+  };
+}
+
+function entry<Value>(map: WeakMap<object, Value>, key: object, make: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,235 @@
+"""One search from first try to last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from ._effects import Answer, Flow, Send, Sleep, send
+from ._log import logger
+from ._payer import OpenPayment, PaidRequest, Payer
+from ._retry import is_retryable, retry_after_seconds, retry_delay_seconds
+from ._runtime import Runtime
+from ._settings import Settings
+from ._verdict import judge
+from ._wire import Challenge, read_challenge, read_receipt
+from .errors import (
+    APIConnectionError,
+    APIError,
+    PaymentLostError,
+    PaymentRequiredError,
+    ProtocolError,
+    Search402Error,
+    error_class,
+)
+from .models import SearchOutcome, SearchResponse, parse_search_response
+
+#: A refused payment is replaced at most once in a call: more would hand out signatures.
+_SIGNATURES_PER_CALL_MAX = 2
+
+
+@dataclass(frozen=True)
+class CallLimits:
+    """The limits of one call."""
+
+    max_retries: int
+    timeout: float
+    headers: Mapping[str, str]
+    #: Whether an open payment may only be sent again, with nothing signed in its place.
+    may_only_resume: bool = False
+
+
+class Call:
+    """A search, with the payment's life within it.
+
+    An open payment for this request is sent before anything else; a challenge is signed only while
+    there is none; every later try carries the same one, until an answer makes its outcome known.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        payer: Payer | None,
+        runtime: Runtime,
+        request: PaidRequest,
+        limits: CallLimits,
+    ) -> None:
+        self._settings = settings
+        self._payer = payer
+        self._runtime = runtime
+        self._request = request
+        self._limits = limits
+        self._retries = 0
+        self._tries = 0
+        self._signatures = 0
+        self._payment: OpenPayment | None = None
+        #: Whether the present payment may have been accepted by an earlier try.
+        self._uncertain = False
+
+    def run(self) -> Flow[SearchOutcome]:
+        """Search, and pay if asked to."""
+        try:
+            if self._payer is not None:
+                self._payment = yield from self._payer.open_for(self._request)
+                self._uncertain = self._payment is not None
+            while True:
+                outcome = yield from self._step()
+                if outcome is not None:
+                    return outcome
+        except Search402Error as error:
+            if self._payment is not None and error.payment is None:
+                error.payment = self._payment.record.view()
+            raise
+
+    def _step(self) -> Flow[SearchOutcome | None]:
+        """Make one request and do what follows from its answer; None means: go on."""
+        data: SearchResponse | None = None
+        try:
+            answer = yield from self._send()
+            if answer.status == 200:
+                data = parse_search_response(_parse_json(answer.text))
+        except APIConnectionError as error:
+            # The payment may have arrived: only the same one may be sent again.
+            self._uncertain = True
+            yield from self._wait_or_raise(error, None)
+            return None
+        except ProtocolError:
+            self._uncertain = True
+            raise
+        if data is not None:
+            return (yield from self._finish(answer, data))
+        challenge = read_challenge(answer.headers) if answer.status == 402 else None
+        if self._payer is not None and self._payment is not None:
+            yield from self._judge(self._payer, self._payment, answer, challenge)
+        elif self._payer is not None and challenge and not self._limits.may_only_resume:
+            yield from self._sign(self._payer, challenge, answer)
+        else:
+            yield from self._retry_or_raise(answer, challenge)
+        return None
+
+    def _send(self) -> Flow[Answer]:
+        headers = {
+            **self._limits.headers,
+            "accept": "application/json",
+            "content-type": "application/json",
+        }
+        if self._settings.api_key is not None:
+            headers["authorization"] = f"Bearer {self._settings.api_key}"
+        if self._payment is not None:
+            headers["payment-signature"] = self._payment.header
+        self._tries += 1
+        request = self._request
+        answer = yield from send(Send(request.url, request.body, headers, self._limits.timeout))
+        logger.debug(
+            "answer: status %d, try %d, request %s",
+            answer.status,
+            self._tries,
+            answer.headers.get("x-request-id"),
+        )
+        return answer
+
+    def _sign(self, payer: Payer, challenge: Challenge, answer: Answer) -> Flow[None]:
+        self._payment = yield from payer.sign(self._request, challenge, answer.headers)
+        self._signatures += 1
+        # A call beside this one for the same search may have sent it already.
+        self._uncertain = self._payment.shared
+
+    def _judge(
+        self, payer: Payer, payment: OpenPayment, answer: Answer, challenge: Challenge | None
+    ) -> Flow[None]:
+        """Learn from an answer what became of the payment; raise unless there is a next try."""
+        error = _error_of(answer, challenge, self._runtime.now_ms())
+        challenge_error = challenge.error if challenge else None
+        verdict = judge(answer.status, answer.headers, error.code, challenge_error, self._uncertain)
+        if verdict == "unknown":
+            if answer.status != 429:
+                self._uncertain = True
+            yield from self._retry_or_raise(answer, challenge)
+            return
+        receipt = read_receipt(answer.headers)
+        reason = (receipt.reason if receipt else None) or challenge_error or error.code
+        logger.warning("the payment was not taken: %s, %s", verdict, reason)
+        if verdict in ("used", "lost"):
+            what = "was used on chain" if verdict == "used" else "may have been used on chain"
+            lost = PaymentLostError(f"the payment {what}, and its reply can no longer be fetched")
+            status: Literal["paid", "refused"] = "paid" if verdict == "used" else "refused"
+            lost.payment = yield from payer.close(payment.record, status, reason=reason)
+            raise lost from error
+        view = yield from payer.close(payment.record, "refused", reason=reason)
+        may_sign_anew = verdict == "refused" and not self._limits.may_only_resume
+        if may_sign_anew and challenge and self._signatures < _SIGNATURES_PER_CALL_MAX:
+            self._payment = None
+            yield from self._sign(payer, challenge, answer)
+            return
+        if may_sign_anew and self._signatures == 0:
+            # A payment from an earlier call, and no fresh challenge: ask for one.
+            self._payment = None
+            self._uncertain = False
+            self._signatures += 1
+            return
+        error.payment = view
+        raise error
+
+    def _finish(self, answer: Answer, data: SearchResponse) -> Flow[SearchOutcome]:
+        payment = None
+        if self._payment is not None and self._payer is not None:
+            receipt = read_receipt(answer.headers)
+            transaction = (receipt.transaction if receipt else "") or None
+            payment = yield from self._payer.close(
+                self._payment.record, "paid", transaction=transaction
+            )
+        return SearchOutcome(data, answer.status, answer.headers, self._tries, payment)
+
+    def _retry_or_raise(self, answer: Answer, challenge: Challenge | None) -> Flow[None]:
+        now_ms = self._runtime.now_ms()
+        error = _error_of(answer, challenge, now_ms)
+        if not is_retryable(answer.status):
+            raise error
+        yield from self._wait_or_raise(error, retry_after_seconds(answer.headers, now_ms))
+
+    def _wait_or_raise(self, error: Search402Error, after: float | None) -> Flow[None]:
+        delay = retry_delay_seconds(self._retries, after, self._runtime)
+        if delay is None or self._retries >= self._limits.max_retries:
+            raise error
+        self._retries += 1
+        logger.info("retry %d in %.1f s, because %s", self._retries, delay, error)
+        yield Sleep(delay)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _error_of(answer: Answer, challenge: Challenge | None, now_ms: int) -> APIError:
+    """Return the typed error for an answer that is not a 200."""
+    parsed = _parse_json(answer.text)
+    fields = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
+
+    def field(name: str) -> str | None:
+        value = fields.get(name)
+        return value if isinstance(value, str) else None
+
+    code = field("code")
+    error = error_class(answer.status, code)(
+        status=answer.status,
+        headers=answer.headers,
+        body=answer.text if parsed is None else parsed,
+        code=code,
+        title=field("title"),
+        detail=field("detail"),
+        request_id=field("requestId") or answer.headers.get("x-request-id"),
+        retry_after_seconds=retry_after_seconds(answer.headers, now_ms),
+    )
+    if isinstance(error, PaymentRequiredError):
+        receipt = read_receipt(answer.headers)
+        error.reason = (receipt.reason if receipt else None) or (
+            challenge.error if challenge else None
+        )
+        if challenge and challenge.requirements:
+            error.quote = challenge.requirements[0].quote
+    return error

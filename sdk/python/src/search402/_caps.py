@@ -1,0 +1,90 @@
+"""The most that may be signed away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from ._money import format_usd, parse_money
+from .errors import CapExceededError, ConfigurationError
+from .payments import PaymentOptions, PaymentRecord
+
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Atomic USDC that counts towards the caps."""
+
+    #: Within the last 24 hours.
+    day_units: int
+    total_units: int
+
+
+def spent(records: Iterable[PaymentRecord], now_ms: int) -> Spent:
+    """Sum what counts: every signature that left this process."""
+    day = total = 0
+    for record in records:
+        if record.counts(now_ms):
+            total += record.amount_units
+            if record.created_at_ms > now_ms - _DAY_MS:
+                day += record.amount_units
+    return Spent(day, total)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Caps in atomic USDC."""
+
+    max_per_request: int
+    max_per_day: int
+    max_total: int | None
+
+    @staticmethod
+    def of(options: PaymentOptions) -> Caps:
+        """Read the caps.
+
+        Raises:
+            ConfigurationError: for an amount that cannot be read.
+
+        """
+        try:
+            return Caps(
+                parse_money(options.max_per_request),
+                parse_money(options.max_per_day),
+                None if options.max_total is None else parse_money(options.max_total),
+            )
+        except ValueError as error:
+            raise ConfigurationError(f"a cap cannot be read: {error}") from error
+
+    def check(self, records: Iterable[PaymentRecord], amount: int, now_ms: int) -> None:
+        """Pass when ``amount`` fits on top of what counts already.
+
+        Raises:
+            CapExceededError: when it does not.
+
+        """
+        before = spent(records, now_ms)
+        _check("max_per_request", self.max_per_request, 0, amount)
+        _check("max_per_day", self.max_per_day, before.day_units, amount)
+        if self.max_total is not None:
+            _check("max_total", self.max_total, before.total_units, amount)
+
+
+def _check(
+    cap: Literal["max_per_request", "max_per_day", "max_total"],
+    limit: int,
+    before: int,
+    amount: int,
+) -> None:
+    if before + amount <= limit:
+        return
+    raise CapExceededError(
+        f"a payment of {format_usd(amount)} USD on top of {format_usd(before)} USD exceeds "
+        f"{cap} ({format_usd(limit)} USD); nothing was signed",
+        cap=cap,
+        limit_units=limit,
+        spent_units=before,
+        amount_units=amount,
+    )

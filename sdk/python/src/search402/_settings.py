@@ -1,0 +1,104 @@
+"""Options, with the environment and the defaults filled in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from .errors import ConfigurationError
+from .payments import PaymentOptions
+from .signers import Signer
+
+DEFAULT_BASE_URL = "http://localhost:4020"
+_RETRIES_MAX = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a client was told."""
+
+    api_key: str | None
+    url: str
+    max_retries: int
+    timeout: float
+    headers: Mapping[str, str]
+
+
+def _environment(name: str) -> str | None:
+    return os.environ.get(name, "").strip() or None
+
+
+def check_retries(max_retries: int) -> int:
+    """Return the number, from 0 to 10, or raise ConfigurationError."""
+    if isinstance(max_retries, bool) or not 0 <= max_retries <= _RETRIES_MAX:
+        raise ConfigurationError(f"max_retries must be a whole number from 0 to {_RETRIES_MAX}")
+    return max_retries
+
+
+def check_timeout(timeout: float) -> float:
+    """Return the seconds, above 0, or raise ConfigurationError."""
+    if not 0 < timeout <= 2**31:
+        raise ConfigurationError("timeout must be above 0 seconds")
+    return timeout
+
+
+def _search_url(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(f'base_url "{base_url}" must start with https:// or http://')
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ConfigurationError("base_url must hold no user, query or fragment")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/search"
+
+
+def lower_cased(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """Return header names in lower case, so that a spelling cannot double a credential."""
+    return {name.lower(): value for name, value in (headers or {}).items()}
+
+
+def resolve_settings(
+    *,
+    api_key: str | None,
+    wallet: Signer | None,
+    payment: PaymentOptions | None,
+    base_url: str | None,
+    max_retries: int,
+    timeout: float,
+    headers: Mapping[str, str] | None,
+) -> Settings:
+    """Fill in the environment and the defaults.
+
+    Raises:
+        ConfigurationError: when something cannot be right.
+
+    """
+    if api_key is not None and wallet is not None:
+        raise ConfigurationError("give an api_key or a wallet, not both")
+    if payment is not None and wallet is None:
+        raise ConfigurationError("payment options need a wallet")
+    if wallet is None and api_key is None:
+        api_key = _environment("SEARCH402_API_KEY")
+    if api_key is not None and not re.fullmatch(r"[\x21-\x7e]+", api_key):
+        raise ConfigurationError("the API key is empty or holds characters that no key has")
+    return Settings(
+        api_key=api_key,
+        url=_search_url(base_url or _environment("SEARCH402_BASE_URL") or DEFAULT_BASE_URL),
+        max_retries=check_retries(max_retries),
+        timeout=check_timeout(timeout),
+        headers=lower_cased(headers),
+    )
+
+
+def search_body(query: str, max_results: int | None, max_description_length: int | None) -> str:
+    """Return the request body; the same search always has the same bytes."""
+    fields: dict[str, Any] = {"query": query}
+    if max_results is not None:
+        fields["maxResults"] = max_results
+    if max_description_length is not None:
+        fields["maxDescriptionLength"] = max_description_length
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,123 @@
+"""The answers of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .errors import ProtocolError
+
+if TYPE_CHECKING:
+    from .payments import PaymentView
+
+
+@dataclass(frozen=True)
+class SearchResultItem:
+    """One found page."""
+
+    title: str
+    url: str
+    #: Text from the page, at most ``max_description_length`` characters.
+    description: str
+
+
+@dataclass(frozen=True)
+class SearchMetadata:
+    """About the search."""
+
+    #: Seconds that the search took.
+    execution_time: float
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The outcome of one search."""
+
+    #: In ranked order, best first.
+    results: tuple[SearchResultItem, ...]
+    search_metadata: SearchMetadata
+    total_results: int
+
+
+@dataclass(frozen=True)
+class SearchResponse:
+    """The answer to one search."""
+
+    request_id: str
+    result: SearchResult
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """A search response with what stood around it."""
+
+    data: SearchResponse
+    status: int
+    headers: Mapping[str, str]
+    #: Requests sent, the unpaid one that fetched the quote included.
+    tries: int
+    #: What was paid, when a wallet paid.
+    payment: PaymentView | None = None
+
+
+@dataclass(frozen=True)
+class FoundBy:
+    """A query that found a page, and at which rank (1 is the best)."""
+
+    query: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class MergedResult(SearchResultItem):
+    """One page with the queries that found it."""
+
+    #: Sum of 1 / (60 + rank) over the queries that found it; higher is better.
+    score: float
+    found_by: tuple[FoundBy, ...]
+
+
+@dataclass(frozen=True)
+class SearchManyResponse:
+    """The merged answer to several queries."""
+
+    #: Best first, each URL once.
+    results: tuple[MergedResult, ...]
+    #: The whole answer to each query that succeeded.
+    responses: Mapping[str, SearchResponse]
+    #: The queries that failed, with their errors; ``results`` says nothing about them.
+    failures: Mapping[str, Exception]
+
+
+def parse_search_response(value: Any) -> SearchResponse:
+    """Read a SearchResponse.
+
+    Raises:
+        ProtocolError: when a 200 does not hold one.
+
+    """
+    try:
+        result = value["result"]
+        items = tuple(
+            SearchResultItem(_text(item["title"]), _text(item["url"]), _text(item["description"]))
+            for item in cast("list[dict[str, object]]", result["results"])
+        )
+        execution_time = result["searchMetadata"]["executionTime"]
+        if not isinstance(execution_time, (int, float)) or not isinstance(
+            result["totalResults"], int
+        ):
+            raise TypeError
+        return SearchResponse(
+            request_id=_text(value["requestId"]),
+            result=SearchResult(items, SearchMetadata(execution_time), result["totalResults"]),
+        )
+    except (KeyError, TypeError, IndexError) as error:
+        message = "the answer has status 200 but is not a search response"
+        raise ProtocolError(message) from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

@@ -1,0 +1,111 @@
+"""The clients on the real service with a local chain, through the fault proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CONTROL, SERVER, World
+
+import search402 as sdk
+from search402._runtime import Runtime
+
+PASS = {"kind": "pass"}
+
+
+class RealWorld(World):
+    """Like a World; the gateway is the real one, and transfers are the chain's own logs."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        made = CONTROL.post(f"{SERVER}/real", timeout=120).json()
+        self.url = made["url"]
+        self.dev: dict[str, str] = made["dev"]
+        self._control = f"{SERVER}/worlds/{made['id']}"
+        self.wallet = sdk.PrivateKeySigner(self.dev["payerPrivateKey"])
+        self._before = CONTROL.get(self._control).json()
+
+    def client(self, **options: Any) -> Any:
+        # Time is real here: settling takes some.
+        runtime = Runtime()
+        real = {"sleep": runtime.sleep, "sleep_async": runtime.sleep_async}
+        return super().client(runtime=real, **options)
+
+    @property
+    def seen(self) -> list[dict[str, Any]]:
+        return super().seen[len(self._before["seen"]) :]
+
+    @property
+    def transfers(self) -> list[Any]:
+        return super().transfers[len(self._before["transfers"]) :]
+
+
+@pytest.fixture(params=["blocking", "async"])
+def real(request: pytest.FixtureRequest) -> Iterator[RealWorld]:
+    world = RealWorld(request.param)
+    yield world
+    world.close()
+
+
+def test_a_key_searches_and_errors_are_typed(real: RealWorld) -> None:
+    keyed = real.client(api_key=real.dev["apiKey"])
+    found = keyed.search("lighthouse lamp", max_results=1, max_description_length=1000)
+    assert found.result.results[0].url == "https://pages.example/lighthouse"
+    with pytest.raises(sdk.AuthenticationError) as caught:
+        real.client(api_key="s402_live_wrong").search("x")
+    assert caught.value.code == "invalid_api_key"
+    with pytest.raises(sdk.UnprocessableContentError):
+        keyed.search("x", max_results=21)
+
+
+def test_a_paid_search_is_one_transfer_that_the_receipt_names(real: RealWorld) -> None:
+    client = real.client(payment=sdk.PaymentOptions(payees=[real.dev["payTo"]]))
+    outcome = client.search_with_response("bread")
+    assert outcome.payment is not None
+    assert real.transfers == [outcome.payment.transaction]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "drop-before"},
+        {"kind": "drop-after"},
+        {"kind": "cut-body"},
+        {"kind": "slow-body", "ms": 8000},
+        {"kind": "status", "status": 429, "retryAfter": "1"},
+        {"kind": "status-after", "status": 503},
+    ],
+    ids=str,
+)
+def test_a_fault_at_the_paid_try_is_paid_once(real: RealWorld, fault: dict[str, Any]) -> None:
+    real.steer(faults=[PASS, fault])
+    real.client(timeout=5.0).search(f"tides {real.kind} {fault}")
+    assert len(real.seen) == 3
+    assert real.signatures() == 1
+    assert len(real.transfers) == 1
+
+
+def test_a_process_that_stops_after_paying_gets_its_results_later(
+    real: RealWorld, tmp_path: Path
+) -> None:
+    options = sdk.PaymentOptions(store=sdk.FileStore(tmp_path / "payments.jsonl"))
+    real.steer(faults=[PASS, {"kind": "drop-after"}])
+    with pytest.raises(sdk.APIConnectionError):
+        real.client(payment=options, max_retries=0).search("sourdough starter")
+    again = sdk.PaymentOptions(store=sdk.FileStore(tmp_path / "payments.jsonl"))
+    outcome = real.client(payment=again).search_with_response("sourdough starter")
+    assert outcome.tries == 1
+    assert outcome.data.result.total_results > 0
+    assert real.signatures() == 1
+    assert len(real.transfers) == 1
+
+
+def test_twelve_searches_under_a_cap_for_five_are_five_transfers(real: RealWorld) -> None:
+    client = real.client(payment=sdk.PaymentOptions(max_total=250))
+    queries = [f"lighthouse keeper {real.kind} {i}" for i in range(12)]
+    outcome = client.search_many(queries, concurrency=12)
+    assert (len(outcome.responses), len(outcome.failures)) == (5, 7)
+    assert real.signatures() == 5
+    assert len(real.transfers) == 5

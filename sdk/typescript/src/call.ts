@@ -1,0 +1,214 @@
+import {
+  AbortedError,
+  ConnectionError,
+  PaymentLostError,
+  type PaymentView,
+  Search402Error,
+} from './errors.js';
+import type { Settings } from './options.js';
+import { readChallenge, type Challenge } from './payment/challenge.js';
+import { viewOf, type OpenPayment, type PaidRequest, type Payer } from './payment/payer.js';
+import { judge, readReceipt } from './payment/verdict.js';
+import { codeOf, errorOf, readSearchResponse } from './reply.js';
+import { isRetryable, retryAfterSeconds, retryDelayMs } from './retry.js';
+import type { Runtime } from './runtime.js';
+import { sendOnce, type Answer } from './transport.js';
+import type { SearchResponse } from './types.js';
+
+/** A refused payment is replaced at most once in a call: more would hand out signatures. */
+const SIGNATURES_PER_CALL_MAX = 2;
+
+/** A search response with what stood around it. */
+export interface SearchOutcome {
+  readonly data: SearchResponse;
+  readonly status: number;
+  readonly headers: Headers;
+  /** Requests sent, the unpaid one that fetched the quote included. */
+  readonly tries: number;
+  /** What was paid, when a wallet paid. */
+  readonly payment?: PaymentView;
+}
+
+/** The limits of one call. */
+export interface CallLimits {
+  readonly maxRetries: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether an open payment may only be sent again, with nothing signed in its place. */
+  readonly mayOnlyResume: boolean;
+}
+
+/**
+ * One search from first try to last. With a wallet, the payment's life within it:
+ * an open payment for this request is sent before anything else; a challenge is signed only while
+ * there is none; every later try carries the same one, until an answer makes its outcome known.
+ */
+export class Call {
+  #retries = 0;
+  #tries = 0;
+  #signatures = 0;
+  #payment: OpenPayment | undefined;
+  /** Whether the present payment may have been accepted by an earlier try. */
+  #uncertain = false;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly payer: Payer | undefined,
+    private readonly runtime: Runtime,
+    private readonly request: PaidRequest,
+    private readonly limits: CallLimits,
+  ) {}
+
+  async run(): Promise<SearchOutcome> {
+    try {
+      return await this.#run();
+    } catch (error) {
+      if (error instanceof Search402Error && this.#payment && !error.payment) {
+        error.payment = viewOf(this.#payment.record);
+      }
+      throw error;
+    }
+  }
+
+  async #run(): Promise<SearchOutcome> {
+    this.#payment = await this.payer?.openFor(this.request);
+    this.#uncertain = this.#payment !== undefined;
+    for (;;) {
+      const outcome = await this.#step();
+      if (outcome) return outcome;
+    }
+  }
+
+  /** One request and what follows from its answer; undefined means: go on. */
+  async #step(): Promise<SearchOutcome | undefined> {
+    let answer: Answer;
+    let data: SearchResponse | undefined;
+    try {
+      answer = await this.#send();
+      if (answer.status === 200) data = readSearchResponse(answer);
+    } catch (error) {
+      // The payment may have arrived: only the same one may be sent again.
+      this.#uncertain = true;
+      if (!(error instanceof ConnectionError)) throw error;
+      await this.#waitOrThrow(error, undefined);
+      return undefined;
+    }
+    if (data) return await this.#finish(answer, data);
+
+    const challenge = answer.status === 402 ? readChallenge(answer.headers) : undefined;
+    if (this.payer && this.#payment) {
+      await this.#judge(this.payer, this.#payment, answer, challenge);
+      return undefined;
+    }
+    if (this.payer && challenge && !this.limits.mayOnlyResume) {
+      await this.#sign(this.payer, challenge, answer);
+      return undefined;
+    }
+    await this.#retryOrThrow(answer, challenge);
+    return undefined;
+  }
+
+  async #send(): Promise<Answer> {
+    const { settings, limits } = this;
+    this.#tries += 1;
+    const answer = await sendOnce(settings.fetch, {
+      ...this.request,
+      timeoutMs: limits.timeoutMs,
+      signal: limits.signal,
+      headers: {
+        ...limits.headers,
+        accept: 'application/json',
+        'content-type': 'application/json',
+        ...(settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` }),
+        ...(this.#payment ? { 'payment-signature': this.#payment.header } : {}),
+      },
+    });
+    settings.log.debug('answer', {
+      status: answer.status,
+      tries: this.#tries,
+      requestId: answer.headers.get('x-request-id'),
+      payment: this.#payment?.record.id,
+    });
+    return answer;
+  }
+
+  async #sign(payer: Payer, challenge: Challenge, answer: Answer): Promise<void> {
+    if (this.limits.signal?.aborted === true) throw new AbortedError('the call was aborted');
+    this.#payment = await payer.sign(this.request, challenge, answer.headers);
+    this.#signatures += 1;
+    // A call beside this one for the same search may have sent it already.
+    this.#uncertain = this.#payment.shared;
+  }
+
+  /** Learns from an answer what became of the payment; throws unless there is a next try. */
+  async #judge(
+    payer: Payer,
+    payment: OpenPayment,
+    answer: Answer,
+    challenge: Challenge | undefined,
+  ): Promise<void> {
+    const verdict = judge(answer, codeOf(answer), challenge?.error, this.#uncertain);
+    const error = errorOf(answer, challenge, this.runtime.nowMs());
+    if (verdict === 'unknown') {
+      if (answer.status !== 429) this.#uncertain = true;
+      await this.#retryOrThrow(answer, challenge);
+      return;
+    }
+    const reason = readReceipt(answer.headers)?.reason ?? challenge?.error ?? error.code;
+    const more = reason === undefined ? {} : { reason };
+    this.settings.log.warn('the payment was not taken', { verdict, reason });
+    if (verdict === 'used' || verdict === 'lost') {
+      const what = verdict === 'used' ? 'was used on chain' : 'may have been used on chain';
+      const message = `the payment ${what}, and its reply can no longer be fetched`;
+      const lost = new PaymentLostError(message, { cause: error });
+      const status = verdict === 'used' ? 'paid' : 'refused';
+      lost.payment = await payer.close(payment.record, status, more);
+      throw lost;
+    }
+    const view = await payer.close(payment.record, 'refused', more);
+    const maySignAnew = verdict === 'refused' && !this.limits.mayOnlyResume;
+    if (maySignAnew && challenge && this.#signatures < SIGNATURES_PER_CALL_MAX) {
+      this.#payment = undefined;
+      await this.#sign(payer, challenge, answer);
+      return;
+    }
+    if (maySignAnew && this.#signatures === 0) {
+      // A payment from an earlier call, and no fresh challenge: ask for one.
+      this.#payment = undefined;
+      this.#uncertain = false;
+      this.#signatures += 1;
+      return;
+    }
+    error.payment = view;
+    throw error;
+  }
+
+  async #finish(answer: Answer, data: SearchResponse): Promise<SearchOutcome> {
+    const { status, headers } = answer;
+    const outcome = { data, status, headers, tries: this.#tries };
+    if (!this.#payment || !this.payer) return outcome;
+    const transaction = readReceipt(headers)?.transaction ?? '';
+    const more = transaction === '' ? {} : { transaction };
+    const payment = await this.payer.close(this.#payment.record, 'paid', more);
+    return { ...outcome, payment };
+  }
+
+  async #retryOrThrow(answer: Answer, challenge: Challenge | undefined): Promise<void> {
+    const nowMs = this.runtime.nowMs();
+    const error = errorOf(answer, challenge, nowMs);
+    if (!isRetryable(answer.status)) throw error;
+    await this.#waitOrThrow(error, retryAfterSeconds(answer.headers, nowMs));
+  }
+
+  async #waitOrThrow(error: Search402Error, afterSeconds: number | undefined): Promise<void> {
+    const delayMs = retryDelayMs(this.#retries, afterSeconds, this.runtime);
+    if (delayMs === undefined || this.#retries >= this.limits.maxRetries) throw error;
+    this.#retries += 1;
+    this.settings.log.info('retry', { retry: this.#retries, delayMs, because: error });
+    await this.runtime.sleep(delayMs, this.limits.signal);
+    if (this.limits.signal?.aborted === true) {
+      throw new AbortedError('the call was aborted', { cause: error });
+    }
+  }
+}

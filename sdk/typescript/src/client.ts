@@ -1,0 +1,184 @@
+import { Call, type CallLimits, type SearchOutcome } from './call.js';
+import { ConfigurationError, PaymentRequiredError, type PaymentView } from './errors.js';
+import { runMany, type SearchManyParams, type SearchManyResponse } from './many.js';
+import {
+  checkRetries,
+  checkTimeout,
+  resolveOptions,
+  type ClientOptions,
+  type Settings,
+} from './options.js';
+import { spent } from './payment/caps.js';
+import { Payer, viewOf } from './payment/payer.js';
+import type { Quote } from './payment/record.js';
+import { realRuntime, type Runtime } from './runtime.js';
+import type { RequestOptions, SearchParams, SearchResponse } from './types.js';
+
+/** What a wallet client has signed. */
+export class Payments {
+  /** @internal */
+  constructor(
+    private readonly payer: Payer,
+    private readonly runtime: Runtime,
+    private readonly send: (body: string) => Promise<SearchOutcome>,
+    private readonly url: string,
+  ) {}
+
+  /** Every payment in the store, oldest first, without the signed headers. */
+  async list(): Promise<PaymentView[]> {
+    return (await this.payer.store.list()).map(viewOf);
+  }
+
+  /** Atomic USDC that counts towards the caps: of the last 24 hours, and in all. */
+  async spent(): Promise<{ dayUnits: bigint; totalUnits: bigint }> {
+    return spent(await this.payer.store.list(), this.runtime.nowMs());
+  }
+
+  /**
+   * Sends every payment whose outcome is not known once more, and returns the answers of those
+   * that went through. Nothing new is signed for one that did not.
+   */
+  async resume(): Promise<{ resumed: SearchOutcome[]; failures: unknown[] }> {
+    const resumed: SearchOutcome[] = [];
+    const failures: unknown[] = [];
+    for (const { status, url, body } of await this.payer.store.list()) {
+      if (status !== 'open' || url !== this.url || body === undefined) continue;
+      try {
+        resumed.push(await this.send(body));
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    return { resumed, failures };
+  }
+}
+
+/**
+ * A client of one search402 service, with an API key or with a wallet.
+ *
+ * @example
+ * const client = new Search402({ apiKey: process.env.SEARCH402_API_KEY });
+ * const { result } = await client.search({ query: 'kestrel nesting cliffs' });
+ */
+export class Search402 {
+  readonly #settings: Settings;
+  readonly #payer: Payer | undefined;
+  readonly #runtime: Runtime;
+  readonly #payments: Payments | undefined;
+
+  /** @throws {ConfigurationError} when an option or an environment variable cannot be right */
+  constructor(options: ClientOptions = {}, runtime: Runtime = realRuntime) {
+    this.#settings = resolveOptions(options);
+    this.#runtime = runtime;
+    if (!options.wallet) return;
+    const payer = createPayer(options.wallet, options.payment ?? {}, runtime);
+    this.#payer = payer;
+    const { url } = this.#settings;
+    this.#payments = new Payments(
+      payer,
+      runtime,
+      (body) => this.#call(body, {}, { mayOnlyResume: true }),
+      url,
+    );
+  }
+
+  /**
+   * What this wallet has signed.
+   * @throws {ConfigurationError} without a wallet
+   */
+  get payments(): Payments {
+    if (!this.#payments) throw new ConfigurationError('only a client with a wallet has payments');
+    return this.#payments;
+  }
+
+  /**
+   * Searches the web. With a wallet, pays for it.
+   * @throws {ApiError} when the service answers with an error, after the retries
+   * @throws {ConnectionError} when no complete answer arrives, after the retries
+   * @throws {PaymentError} when a cap, a list or the wallet refuses to pay
+   */
+  async search(params: SearchParams, options: RequestOptions = {}): Promise<SearchResponse> {
+    return (await this.searchWithResponse(params, options)).data;
+  }
+
+  /** Like {@link search}, with status, headers, the number of tries and the payment. */
+  async searchWithResponse(
+    params: SearchParams,
+    options: RequestOptions = {},
+  ): Promise<SearchOutcome> {
+    return await this.#call(bodyOf(params), options);
+  }
+
+  /**
+   * Several queries at once, merged by reciprocal rank, each URL once. With a wallet each query
+   * is a payment of its own.
+   * @throws the first error, only when every query failed; else see `failures`
+   */
+  async searchMany(
+    params: SearchManyParams,
+    options: RequestOptions = {},
+  ): Promise<SearchManyResponse> {
+    return await runMany(params, (one) => this.search(one, options));
+  }
+
+  /**
+   * What the service asks for one search from a caller without a key. Nothing is signed.
+   * @throws {ApiError} when the service answers with anything but a challenge
+   */
+  async quote(
+    params: SearchParams = { query: 'price' },
+    options: RequestOptions = {},
+  ): Promise<Quote> {
+    const keyless: Settings = { ...this.#settings, apiKey: undefined };
+    const { url } = keyless;
+    const request = { url, body: bodyOf(params) };
+    try {
+      await new Call(keyless, undefined, this.#runtime, request, this.#limits(options)).run();
+    } catch (error) {
+      if (error instanceof PaymentRequiredError && error.quote) return error.quote;
+      throw error;
+    }
+    throw new ConfigurationError('this service answered a search without asking for a payment');
+  }
+
+  async #call(
+    body: string,
+    options: RequestOptions,
+    { mayOnlyResume = false } = {},
+  ): Promise<SearchOutcome> {
+    const request = { url: this.#settings.url, body };
+    const limits = { ...this.#limits(options), mayOnlyResume };
+    return await new Call(this.#settings, this.#payer, this.#runtime, request, limits).run();
+  }
+
+  #limits(options: RequestOptions): CallLimits {
+    return {
+      maxRetries: checkRetries(options.maxRetries ?? this.#settings.maxRetries),
+      timeoutMs: checkTimeout(options.timeoutMs ?? this.#settings.timeoutMs),
+      signal: options.signal,
+      headers: lowerCased({ ...this.#settings.headers, ...options.headers }),
+      mayOnlyResume: false,
+    };
+  }
+}
+
+/** The same search always has the same bytes, in whatever order its members were written. */
+function bodyOf({ query, maxResults, maxDescriptionLength, ...unknown }: SearchParams): string {
+  // What is not known is sent as well: the service names it in its refusal.
+  return JSON.stringify({ query, maxResults, maxDescriptionLength, ...unknown });
+}
+
+/** Header names in lower case, so that a caller's spelling cannot double a credential. */
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function createPayer(...args: ConstructorParameters<typeof Payer>): Payer {
+  try {
+    return new Payer(...args);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigurationError(`a cap cannot be read: ${error.message}`, { cause: error });
+  }
+}

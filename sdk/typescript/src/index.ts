@@ -1,0 +1,16 @@
+/** The official client of search402. Runs in Node 20 and newer and in browsers. */
+export { Search402, type Payments } from './client.js';
+export type { ClientOptions } from './options.js';
+export type { SearchOutcome } from './call.js';
+export type { Logger, LogLevel } from './log.js';
+export type { MergedResult, SearchManyParams, SearchManyResponse } from './many.js';
+export type { RequestOptions, SearchParams, SearchResponse, SearchResultItem } from './types.js';
+export * from './errors.js';
+export { BASE_MAINNET, BASE_USDC } from './payment/challenge.js';
+export type { AllowLists } from './payment/challenge.js';
+export type { Caps } from './payment/caps.js';
+export { formatUsd, parseMoney, type Money } from './payment/money.js';
+export type { PaymentOptions } from './payment/payer.js';
+export type { PaymentRecord, PaymentStatus, Quote } from './payment/record.js';
+export { MemoryStore, type PaymentStore, type Records } from './payment/store.js';
+export type { AccountWallet, Hex, ProviderWallet, TypedData, Wallet } from './payment/wallet.js';

@@ -1,0 +1,40 @@
+import type { Runtime } from './runtime.js';
+
+/** A server that asks for more patience than this is not retried; the error tells how long. */
+export const RETRY_AFTER_SECONDS_MAX = 60;
+const FIRST_DELAY_MS = 500;
+const DELAY_MS_MAX = 8_000;
+const JITTER = 0.25;
+
+/** Request Timeout, Too Many Requests, and every server error (service specification, Errors). */
+export function isRetryable(status: number): boolean {
+  return status === 408 || status === 429 || (status >= 500 && status <= 599);
+}
+
+/**
+ * Seconds from `Retry-After`: a number or an HTTP date (RFC 9110, 10.2.3), never negative.
+ * Undefined when the header is missing or unreadable.
+ */
+export function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
+  const text = headers.get('retry-after')?.trim();
+  if (text === undefined || text === '') return undefined;
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - nowMs) / 1000));
+}
+
+/**
+ * Milliseconds to wait before retry number `retry` (0 is the first), or undefined when the server
+ * asked for too long a wait. Half a second, doubled each time up to 8 s, less up to a quarter.
+ */
+export function retryDelayMs(
+  retry: number,
+  afterSeconds: number | undefined,
+  runtime: Runtime,
+): number | undefined {
+  if (afterSeconds !== undefined) {
+    return afterSeconds <= RETRY_AFTER_SECONDS_MAX ? afterSeconds * 1000 : undefined;
+  }
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** retry, DELAY_MS_MAX);
+  return Math.round(delay * (1 - JITTER * runtime.random()));
+}

@@ -1,0 +1,84 @@
+import { AbortedError, ConnectionError, ProtocolError, TimeoutError } from './errors.js';
+
+/** More than twenty results of 8,000 characters can take, however they are escaped. */
+const BODY_BYTES_MAX = 16 * 1024 * 1024;
+
+/** One complete answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** One try. */
+export interface Try {
+  readonly url: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function readText(response: Response): Promise<string> {
+  if (response.body === null) return '';
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > BODY_BYTES_MAX) {
+      await reader.cancel();
+      throw new ProtocolError('the answer is larger than any search answer can be');
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/**
+ * Sends one POST and reads its whole answer.
+ * @throws {TimeoutError} after `timeoutMs`, body included
+ * @throws {AbortedError} when the caller's signal aborts
+ * @throws {ConnectionError} when no complete answer arrives
+ */
+export async function sendOnce(fetcher: typeof fetch, request: Try): Promise<Answer> {
+  if (isAborted(request.signal)) throw new AbortedError('the call was aborted');
+  const stop = new AbortController();
+  const onAbort = () => stop.abort();
+  request.signal?.addEventListener('abort', onAbort);
+  const timer = setTimeout(onAbort, request.timeoutMs);
+  try {
+    const response = await fetcher(request.url, {
+      method: 'POST',
+      headers: request.headers,
+      body: request.body,
+      // Credentials never follow a redirect.
+      redirect: 'manual',
+      signal: stop.signal,
+    });
+    return { status: response.status, headers: response.headers, text: await readText(response) };
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    if (isAborted(request.signal)) throw new AbortedError('the call was aborted');
+    if (stop.signal.aborted)
+      throw new TimeoutError(`no complete answer within ${request.timeoutMs} ms`);
+    throw new ConnectionError(`no complete answer from ${request.url}: ${causeOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    clearTimeout(timer);
+    request.signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+const isAborted = (signal: AbortSignal | undefined) => signal?.aborted === true;
+
+/** Node's fetch hides the reason (`ECONNREFUSED`) in `cause`. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'the connection failed';
+  const cause: unknown = error.cause;
+  if (cause instanceof Error) return cause.message || String((cause as { code?: unknown }).code);
+  return error.message;
+}

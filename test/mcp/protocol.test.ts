@@ -1,0 +1,176 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { GOOD_KEY, startMcp, type ServiceUnderTest } from '../support/mcp.js';
+
+let open: ServiceUnderTest;
+let keyed: ServiceUnderTest;
+beforeAll(async () => {
+  [open, keyed] = await Promise.all([startMcp(), startMcp({ face: 'api' })]);
+});
+afterAll(async () => {
+  await Promise.all([open.close(), keyed.close()]);
+});
+
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+
+function post(
+  url: string,
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(url, { method: 'POST', body, headers: { ...HEADERS, ...headers } });
+}
+
+const call = (params: unknown, method = 'tools/call') =>
+  JSON.stringify({ jsonrpc: '2.0', id: 7, method, params });
+
+/** The one message of a reply, whether it came as JSON or as a stream of one event. */
+async function message(response: Response): Promise<unknown> {
+  const text = await response.text();
+  const data = /^data: (\{.*)$/m.exec(text)?.[1];
+  return JSON.parse(data ?? text);
+}
+
+describe('what is not the protocol gets the protocol’s error, and no search runs', () => {
+  test.each([
+    ['no JSON at all', '{"jsonrpc": "2.0", ', 400, -32_700],
+    ['an empty body', '', 400, -32_700],
+    ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, -32_700],
+    ['a number', '5', 400, undefined],
+    ['an empty batch', '[]', 400, undefined],
+    ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, undefined],
+    ['a message without a method', '{"jsonrpc":"2.0","id":1}', 400, undefined],
+    ['an unknown method', call({}, 'tools/delete'), undefined, -32_601],
+    ['a tool that is not there', call({ name: 'scrape', arguments: {} }), undefined, -32_602],
+    [
+      'arguments that are no object',
+      call({ name: 'search', arguments: 'fox' }),
+      undefined,
+      -32_602,
+    ],
+    [
+      'a prototype as arguments',
+      '{"jsonrpc":"2.0","id":1,"method":"__proto__"}',
+      undefined,
+      -32_601,
+    ],
+  ])('%s', async (_name, body, status, code) => {
+    const response = await post(open.url, body);
+    expect(response.status).toBeLessThan(500);
+    if (status !== undefined) expect(response.status).toBe(status);
+    const answer = await message(response);
+    expect(answer).toMatchObject({ jsonrpc: '2.0', error: { message: expect.any(String) } });
+    if (code !== undefined) expect(answer).toMatchObject({ error: { code } });
+    expect(open.searches).toEqual([]);
+  });
+
+  test('a body over the limit is 413', async () => {
+    const response = await post(open.url, call({ name: 'search', padding: 'x'.repeat(20_000) }));
+    expect(response.status).toBe(413);
+    expect(await message(response)).toMatchObject({
+      error: { data: { code: 'payload_too_large' } },
+    });
+  });
+
+  test('another content type is 415', async () => {
+    const response = await post(open.url, call({}), { 'content-type': 'text/plain' });
+    expect(response.status).toBe(415);
+    expect(await message(response)).toMatchObject({ jsonrpc: '2.0', id: null });
+  });
+
+  test.each(['GET', 'DELETE', 'PUT'])('%s is 405, as there are no sessions', async (method) => {
+    const response = await fetch(open.url, { method, headers: { accept: 'text/event-stream' } });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('POST');
+  });
+
+  test('a body that drips is 408', async () => {
+    const { hostname, port } = new URL(open.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+    );
+    const reply = await new Promise<string>((resolve) => {
+      socket.once('data', (data) => resolve(data.toString()));
+    });
+    socket.destroy();
+    expect(reply).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
+describe('a web page may call', () => {
+  const body = call({}, 'tools/list');
+  test.each(['https://evil.example', 'null', 'not a url'])('not from %s', async (origin) => {
+    const response = await post(open.url, body, { origin });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test.each(['http://localhost:6274', 'http://127.0.0.1', 'https://pages.example'])(
+    'from %s, and may read what it gets',
+    async (origin) => {
+      const response = await post(open.url, body, { origin });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+      expect(response.headers.get('vary')).toContain('Origin');
+      const headers = { origin, 'access-control-request-method': 'POST' };
+      const preflight = await fetch(open.url, { method: 'OPTIONS', headers });
+      expect(preflight.status).toBe(204);
+      expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
+    },
+  );
+});
+
+describe('the keyed address', () => {
+  const list = call({}, 'tools/list');
+
+  test('answers 401 and says where the resource is described', async () => {
+    const response = await post(keyed.url, list);
+    expect(response.status).toBe(401);
+    const metadata = keyed.url.replace('/mcp', '/.well-known/oauth-protected-resource/mcp');
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer scope="search", resource_metadata="${metadata}"`,
+    );
+  });
+
+  test('calls a wrong credential an invalid token, on both faces', async () => {
+    for (const { url } of [keyed, open]) {
+      const response = await post(url, list, { authorization: 'Bearer wrong' });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toContain('error="invalid_token"');
+      expect(await message(response)).toMatchObject({
+        error: { data: { code: 'invalid_api_key' } },
+      });
+    }
+  });
+
+  test('does not take a payment in place of a key', async () => {
+    const params = { name: 'search', arguments: { query: 'fox' }, _meta: { 'x402/payment': {} } };
+    expect((await post(keyed.url, call(params))).status).toBe(401);
+    expect(keyed.payments).toEqual([]);
+  });
+
+  test('searches with a key', async () => {
+    const params = { name: 'search', arguments: { query: 'fox' } };
+    const response = await post(keyed.url, call(params), { authorization: GOOD_KEY });
+    expect(response.headers.get('cache-control')).toBe('private, no-store');
+    expect(await message(response)).toMatchObject({
+      result: { structuredContent: { result: { totalResults: 1 } } },
+    });
+  });
+});
+
+test.each(['text', 5, null])('a payment that is %j is refused as malformed', async (payment) => {
+  const params = {
+    name: 'search',
+    arguments: { query: 'fox' },
+    _meta: { 'x402/payment': payment },
+  };
+  const answer = await message(await post(open.url, call(params)));
+  expect(answer).toMatchObject({
+    result: { isError: true, structuredContent: { status: 400, code: 'malformed_payment' } },
+  });
+});

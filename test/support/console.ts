@@ -1,0 +1,127 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import type { Kysely } from 'kysely';
+import { openAccess, type Access } from '../../gateway/access.js';
+import { readOutbox } from '../../gateway/accounts/people/mail.js';
+import { PEOPLE_MIGRATIONS, type PeopleTables } from '../../gateway/accounts/people/schema.js';
+import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
+import type { TopUpPayments } from '../../gateway/accounts/top-up.js';
+import { USAGE_MIGRATIONS } from '../../gateway/accounts/usage/schema.js';
+import { createApp } from '../../gateway/app.js';
+import { refuse } from '../../gateway/domain/refusal.js';
+import { usdcUnits } from '../../gateway/domain/units.js';
+import { KEY_MIGRATIONS } from '../../gateway/keys/schema.js';
+import { openPeopleAccess } from '../../gateway/people-access.js';
+import type { RunSearch } from '../../gateway/search/answer.js';
+import { createKeyedSearch } from '../../gateway/search/keyed.js';
+import { createSearch } from '../../gateway/search/pipeline.js';
+import { openStore } from '../../gateway/store/open.js';
+import type { Store } from '../../gateway/store/store.js';
+import { realClock, realRandom, silentLog } from './ports.js';
+
+/** The whole gateway face but for payments and search-core, listening on a free port. */
+export interface ConsoleWorld {
+  readonly url: string;
+  readonly store: Store;
+  readonly access: Access;
+  /** The link in the newest mail to an address. */
+  linkTo(email: string): Promise<string>;
+  personId(email: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** One result for every query, but nothing for `broken`. */
+const run: RunSearch = ({ query }, { requestId }) => {
+  if (query === 'broken') return Promise.resolve(refuse('upstream_error', 'It broke.'));
+  const results = [{ title: query, url: 'https://example.org/', description: 'A page.' }];
+  const searchMetadata = { executionTime: 0.001 };
+  const body = { requestId, result: { results, searchMetadata, totalResults: 1 } };
+  const bytes = Buffer.from(JSON.stringify(body));
+  return Promise.resolve({ kind: 'answer', body: bytes, resultCount: 1 });
+};
+
+const noPayments = () => {
+  throw new Error('no payments here');
+};
+
+export async function openConsoleWorld(
+  more: { location?: string; topUpPayments?: TopUpPayments; operatorEmails?: string[] } = {},
+): Promise<ConsoleWorld> {
+  const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
+  const migrations = [
+    ...KEY_MIGRATIONS,
+    ...ACCOUNT_MIGRATIONS,
+    ...PEOPLE_MIGRATIONS,
+    ...USAGE_MIGRATIONS,
+  ];
+  const ports = { clock: realClock, random: realRandom, log: silentLog };
+  const store = await openStore({ location, migrations }, { ...ports, onFailed: () => undefined });
+  const access = await openAccess(store, ports, 100);
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const bodyLimits = { bytesMax: 16_384, timeoutMs: 5000 };
+  const people = await openPeopleAccess(
+    store,
+    access,
+    {
+      publicUrl: url,
+      mailFrom: 'test@example.org',
+      isOutboxShown: true,
+      operatorEmails,
+      priceUnits: usdcUnits(50n),
+      bodyLimits,
+    },
+    ports,
+    topUpPayments ? { topUpPayments } : {},
+  );
+  const search = createSearch<object>({
+    run,
+    meter: people.meter,
+    authenticate: access.authenticate,
+    admitCaller: (caller) => access.limits.admit(caller),
+    admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
+    readPayment: noPayments,
+    searchOnCredits: createKeyedSearch(access.credits),
+    searchForPayment: noPayments,
+  });
+  const app = createApp({
+    face: 'gateway',
+    search,
+    wire: { challengeHeader: () => 'challenge', receiptHeader: () => 'receipt' },
+    bodyLimits,
+    trustedProxies: 0,
+    health: { live: (_, response) => response.end(), ready: (_, response) => response.end() },
+    routes: people.consoleAndAccount,
+    random: realRandom,
+    log: silentLog,
+  });
+  server.on('request', app);
+  const mailTo = async (email: string): Promise<string> => {
+    for (let tries = 0; tries < 100; tries++) {
+      const mail = (await readOutbox(store)).find(({ to }) => to === email);
+      if (mail) return mail.text;
+      await realClock.sleep(20);
+    }
+    throw new Error(`no mail to ${email}`);
+  };
+  return {
+    url,
+    store,
+    access,
+    linkTo: async (email) => /https?:\S+/.exec(await mailTo(email))?.[0] ?? '',
+    personId: async (email) => {
+      const row = await store.read((db: Kysely<PeopleTables>) =>
+        db.selectFrom('people').select('id').where('email', '=', email).executeTakeFirstOrThrow(),
+      );
+      return row.id;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await people.stop();
+      await access.stop();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { expect } from '@jest/globals';
+import { REFUSALS, type RefusalCode } from '../../gateway/domain/refusal.js';
+
+export interface ErrorBody {
+  title: string;
+  status: number;
+  detail: string;
+  requestId: string;
+  code: string;
+}
+
+/** Asserts that a response is the closed ErrorResponse with this code, and returns its body. */
+export async function expectRefusal(response: Response, code: RefusalCode): Promise<ErrorBody> {
+  const body = (await response.json()) as ErrorBody;
+  expect({ status: response.status, code: body.code }).toEqual({
+    status: REFUSALS[code].status,
+    code,
+  });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(Object.keys(body).sort()).toEqual(['code', 'detail', 'requestId', 'status', 'title']);
+  expect(body.status).toBe(response.status);
+  expect(body.title).not.toBe('Error');
+  expect(body.detail).toMatch(/[.!…]$/);
+  expect(body.requestId).toBe(response.headers.get('x-request-id'));
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  return body;
+}

@@ -1,0 +1,54 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A search-core that answers as each test tells it to, and counts. */
+export interface FakeSearchCore {
+  readonly url: string;
+  /** What it does with the next requests. */
+  behave(answer: (request: IncomingMessage, response: ServerResponse, body: string) => void): void;
+  /** Headers of every request that came in. */
+  readonly seen: readonly IncomingMessage['headers'][];
+  stop(): Promise<void>;
+}
+
+/** A good answer to whatever was asked. */
+export function goodAnswer(request: IncomingMessage, results: readonly object[] = []): string {
+  return JSON.stringify({
+    requestId: request.headers['x-request-id'],
+    result: {
+      results,
+      searchMetadata: { executionTime: 0.001 },
+      totalResults: results.length,
+    },
+  });
+}
+
+export async function startFakeSearchCore(): Promise<FakeSearchCore> {
+  const seen: IncomingMessage['headers'][] = [];
+  let answer: Parameters<FakeSearchCore['behave']>[0] = (request, response) => {
+    response.end(goodAnswer(request));
+  };
+  const server = createServer((request, response) => {
+    seen.push(request.headers);
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => answer(request, response, body));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    behave: (next) => {
+      answer = next;
+    },
+    seen,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

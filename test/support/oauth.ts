@@ -1,0 +1,122 @@
+import type { Kysely } from 'kysely';
+import type Provider from 'oidc-provider';
+import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
+import { KEY_MIGRATIONS, type KeyTables } from '../../gateway/keys/schema.js';
+import { bearerAuthenticator } from '../../gateway/mcp/bearer.js';
+import { openAuthorizationServer } from '../../gateway/oauth/provider.js';
+import { oauthRoutes, resourceMetadata } from '../../gateway/oauth/routes.js';
+import { OAUTH_MIGRATIONS } from '../../gateway/oauth/schema.js';
+import { tokenAuthenticator } from '../../gateway/oauth/tokens.js';
+import type { Store } from '../../gateway/store/store.js';
+import { givenAccount } from './accounts.js';
+import { authenticated, startMcp, type ServiceUnderTest } from './mcp.js';
+import { realClock, realRandom, silentLog } from './ports.js';
+import { temporaryStore } from './stores.js';
+
+export const PERSON = { id: 'p1', name: 'Pat', email: 'pat@example.com' };
+
+export interface OauthUnderTest extends ServiceUnderTest {
+  readonly store: Store;
+  readonly provider: Provider;
+  readonly origin: string;
+  /** Whether the browser's person is signed in at the console. */
+  signedIn: boolean;
+  /** Whether that person belongs to the account. */
+  member: boolean;
+  suspend(): Promise<void>;
+}
+
+/** The keyed `/mcp` with its authorization server over a real database; the login is a switch. */
+export async function startOauth(): Promise<OauthUnderTest> {
+  const { store, discard } = await temporaryStore([
+    ...KEY_MIGRATIONS,
+    ...ACCOUNT_MIGRATIONS,
+    ...OAUTH_MIGRATIONS,
+  ]);
+  await givenAccount(store, { id: 'a1' });
+  const state = { signedIn: true, member: true };
+  const made: { provider?: Provider; origin?: string } = {};
+  const service = await startMcp({
+    face: 'api',
+    async mount(app, origin) {
+      const provider = await openAuthorizationServer({
+        store,
+        clock: realClock,
+        random: realRandom,
+        log: silentLog,
+        issuer: origin,
+        resources: [`${origin}/mcp`],
+      });
+      Object.assign(made, { provider, origin });
+      app.get('/.well-known/oauth-protected-resource/mcp', (_request, response) => {
+        response.json(resourceMetadata(`${origin}/mcp`, origin));
+      });
+      const login = {
+        visitor: () =>
+          Promise.resolve(
+            state.signedIn ? { person: PERSON, accounts: [{ id: 'a1', name: 'Acme' }] } : undefined,
+          ),
+        signInUrl: (path: string) => `/console/sign-in?next=${encodeURIComponent(path)}`,
+      };
+      const defaultResource = `${origin}/mcp`;
+      app.use(oauthRoutes({ provider, login, issuer: origin, defaultResource, clock: realClock }));
+      return bearerAuthenticator({
+        key: (authorization) => Promise.resolve(authenticated(authorization)),
+        token: tokenAuthenticator({
+          provider,
+          store,
+          clock: realClock,
+          isMember: () => Promise.resolve(state.member),
+        }),
+      });
+    },
+  });
+  const { provider, origin } = made;
+  if (!provider || origin === undefined) throw new Error('not mounted');
+  return Object.assign(state, service, {
+    store,
+    provider,
+    origin,
+    suspend: () =>
+      store.write(async (tx: Kysely<KeyTables>) => {
+        await tx.updateTable('accounts').set({ suspended_at: Date.now() }).execute();
+      }),
+    close: async () => {
+      await service.close();
+      await discard();
+    },
+  });
+}
+
+/** A browser: follows redirects on one origin with its cookies, and says what it saw. */
+export function browser(origin: string) {
+  const jar = new Map<string, string>();
+  const visit = async (
+    url: string,
+    init: RequestInit = {},
+  ): Promise<{ url: string; status: number; text: string }> => {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { ...(init.headers as Record<string, string> | undefined), cookie };
+    const response = await fetch(url, { ...init, headers, redirect: 'manual' });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value === '' || /expires=Thu, 01 Jan 1970/i.test(line)) jar.delete(name);
+      else jar.set(name, value);
+    }
+    const location = response.headers.get('location');
+    const text = await response.text();
+    if (location === null) return { url, status: response.status, text };
+    const next = new URL(location, url);
+    if (next.origin !== origin || next.pathname === '/callback') {
+      return { url: next.href, status: response.status, text };
+    }
+    return visit(next.href);
+  };
+  const answer = (url: string, decision: 'allow' | 'deny', account = 'a1') =>
+    visit(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin },
+      body: new URLSearchParams({ decision, account }).toString(),
+    });
+  return { visit, answer };
+}

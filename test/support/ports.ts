@@ -1,0 +1,24 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock, Log, Random } from '../../gateway/domain/ports.js';
+import { unixMillis } from '../../gateway/domain/units.js';
+
+/** The machine's own clock behind the port. */
+export const realClock: Clock = {
+  now: () => unixMillis(Date.now()),
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined),
+  defer: (task) => void setImmediate(task),
+};
+
+export const realRandom: Random = {
+  bytes: (length) => randomBytes(length),
+  uuid: () => randomUUID(),
+};
+
+export const silentLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
