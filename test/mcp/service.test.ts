@@ -1,6 +1,10 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { devClient, transfersToPayee } from '../support/pay.js';
 import { browser } from '../support/oauth.js';
@@ -173,6 +177,58 @@ test('a person signs up, signs in from a client, and the account they chose is c
 
   const elsewhere = { authorization: `Bearer ${tokens.access_token}` };
   expect((await service.search(SEARCH.arguments, elsewhere)).status).toBe(401);
+});
+
+describe('over stdio', () => {
+  const store = join(tmpdir(), `search402-stdio-${process.pid}.jsonl`);
+  afterAll(() => rm(store, { force: true }));
+
+  async function spawn(env: Record<string, string>): Promise<Client> {
+    const client = new Client({ name: 'test', version: '1' });
+    const program = join(import.meta.dirname, '../../scripts/mcp-stdio.js');
+    const base = { SEARCH402_BASE_URL: service.gatewayUrl, SEARCH402_STORE: store };
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [program],
+        env: { ...base, ...env },
+        stderr: 'ignore',
+      }),
+    );
+    return client;
+  }
+
+  test('a key pays, and refusals are those of HTTP', async () => {
+    const client = await spawn({ SEARCH402_API_KEY: service.dev.apiKey });
+    expect(await client.callTool(SEARCH)).toMatchObject({ structuredContent: FOUND });
+    const wrong = await client.callTool({ name: 'search', arguments: { prompt: 'bread' } });
+    expect(wrong).toMatchObject({
+      isError: true,
+      structuredContent: { status: 422, code: 'unsupported_parameter' },
+    });
+    await client.close();
+  });
+
+  test('a wallet pays within its caps and not beyond', async () => {
+    const before = (await transfersToPayee(service)).length;
+    const wallet = { SEARCH402_PRIVATE_KEY: service.dev.payerPrivateKey };
+    const client = await spawn({ ...wallet, SEARCH402_MAX_TOTAL: '0.00005' });
+    expect(await client.callTool(SEARCH)).toMatchObject({
+      structuredContent: FOUND,
+      _meta: { 'x402/payment-response': { success: true } },
+    });
+    const arguments_ = { query: 'tide tables' };
+    const beyond = await client.callTool({ name: 'search', arguments: arguments_ });
+    expect(beyond).toMatchObject({ isError: true });
+    expect(JSON.stringify(beyond)).toMatch(/cap|maxTotal|most/);
+    expect((await transfersToPayee(service)).length - before).toBe(1);
+    await client.close();
+  });
+
+  test('a configuration that cannot work is one sentence and no start', async () => {
+    const both = { SEARCH402_PRIVATE_KEY: service.dev.payerPrivateKey, SEARCH402_API_KEY: 'x' };
+    await expect(spawn(both)).rejects.toThrow();
+  });
 });
 
 async function mailedToken(visit: (url: string) => Promise<{ text: string }>): Promise<string> {
