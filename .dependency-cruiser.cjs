@@ -79,6 +79,7 @@ module.exports = {
       'ledger',
       'accounts',
       'keys',
+      'limits',
       'settlement',
       'oauth',
     ]),

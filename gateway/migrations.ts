@@ -1,5 +1,6 @@
 import { ACCOUNT_MIGRATIONS } from './accounts/schema.js';
 import { KEY_MIGRATIONS } from './keys/schema.js';
+import { LIMIT_MIGRATIONS } from './limits/schema.js';
 import { LEDGER_MIGRATIONS } from './ledger/migrations.js';
 import { PEOPLE_MIGRATIONS } from './accounts/people/schema.js';
 import { USAGE_MIGRATIONS } from './accounts/usage/schema.js';
@@ -12,6 +13,7 @@ export const MIGRATIONS: readonly Migration[] = [
   ...ACCOUNT_MIGRATIONS,
   ...PEOPLE_MIGRATIONS,
   ...USAGE_MIGRATIONS,
+  ...LIMIT_MIGRATIONS,
   ...LEDGER_MIGRATIONS,
   ...OAUTH_MIGRATIONS,
 ];

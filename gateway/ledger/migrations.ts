@@ -149,6 +149,11 @@ const lanes = ({ int, strict }: SqlWords) => `create table lanes (
   primary key (chain_id, relayer)
 ) ${strict}`;
 
+/** A payer's own id names one payment; a released or failed one gives the id back. */
+const PAYMENTS_ONE_IDENTIFIER = `create unique index payments_one_identifier
+  on payments (payer, payment_identifier)
+  where payment_identifier is not null and released_at is null and failed_at is null`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -176,4 +181,5 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
     name: 'ledger-003-leases',
     statements: (words) => [gateways(words), lanes(words)],
   },
+  { name: 'ledger-004-identifiers', statements: () => [PAYMENTS_ONE_IDENTIFIER] },
 ];

@@ -32,7 +32,7 @@ export interface SettlementHealth {
 export class Settlement {
   private readonly parts: SettlementParts;
   readonly #queue = new PaymentQueue();
-  readonly #waiters: Waiters;
+  readonly #waiters: Waiters<Payment | undefined>;
   readonly #facts: ChainFacts;
   readonly #follower: BlockFollower;
   readonly #lanes: readonly Lane[];
@@ -121,7 +121,7 @@ export class Settlement {
     const { clock, ledger, settings } = this.parts;
     const deadline = clock.monotonicMs() + waitMs;
     for (;;) {
-      const payment = await ledger.get(paymentId);
+      const payment = await this.#waiters.look(paymentId, () => ledger.get(paymentId));
       if (!payment) throw new Error(`no payment ${paymentId}`);
       const outcome = outcomeOf(payment);
       const leftMs = deadline - clock.monotonicMs();
