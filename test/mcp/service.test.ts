@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +6,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { devClient, transfersToPayee } from '../support/pay.js';
-import { browser } from '../support/oauth.js';
+import { browser, PERSON, signUp } from '../support/oauth.js';
+import { freePort } from '../support/ports.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -20,15 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 async function connect(url: string, key?: string): Promise<Client> {
   const client = new Client(
@@ -115,17 +106,9 @@ function creditsOf(account: unknown): number {
 }
 
 test('a person signs up, signs in from a client, and the account they chose is charged', async () => {
-  const { visit } = browser(publicUrl);
-  const post = (path: string, form: Record<string, string>) =>
-    visit(new URL(path, publicUrl).href, {
-      method: 'POST',
-      headers: { origin: publicUrl, 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(form).toString(),
-    });
-  const [email, password] = ['pat@example.com', 'correct horse battery'];
-  await post('/console/sign-up', { name: 'Pat', email, password });
-  const token = await mailedToken(visit);
-  await post('/console/verify', { token });
+  const person = browser(publicUrl);
+  const { visit, post } = person;
+  await signUp(publicUrl, person);
   await post('/console/sign-out', {});
 
   const resource = `${service.apiUrl}/mcp`;
@@ -152,7 +135,11 @@ test('a person signs up, signs in from a client, and the account they chose is c
   const signIn = await visit(url.href);
   const to = new URL(signIn.url).searchParams.get('to') ?? '';
   expect(to).toMatch(/^\/console\/connect\//);
-  const consent = await post('/console/sign-in', { email, password, to });
+  const consent = await post('/console/sign-in', {
+    email: PERSON.email,
+    password: PERSON.password,
+    to,
+  });
   expect(consent.text).toContain('Connect Editor?');
   const account = /name="account" value="([^"]+)"/.exec(consent.text.replace(/\s+/g, ' '))?.[1];
   const done = new URL(
@@ -230,13 +217,3 @@ describe('over stdio', () => {
     await expect(spawn(both)).rejects.toThrow();
   });
 });
-
-async function mailedToken(visit: (url: string) => Promise<{ text: string }>): Promise<string> {
-  for (let tries = 0; tries < 100; tries++) {
-    const { text } = await visit(`${publicUrl}/console/outbox`);
-    const token = /\/console\/verify\?token=([^"&\s<]+)/.exec(text)?.[1];
-    if (token !== undefined) return decodeURIComponent(token);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('no mail came');
-}
