@@ -198,11 +198,14 @@ describe('an unknown outcome', () => {
     const slow = {
       address: account.address,
       signTypedData: async (data: Parameters<typeof account.signTypedData>[0]) => {
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        // All ten have asked for the price by then, and none is answered for a while after.
+        while (world.proxy.seen.length < 10) await new Promise((done) => setTimeout(done, 10));
         return await account.signTypedData(data);
       },
     };
     const client = world.client({ wallet: slow });
+    const paid = Array<Fault>(10).fill({ kind: 'slow-body', ms: 2_000 });
+    world.proxy.faults.push(...Array<Fault>(10).fill({ kind: 'pass' }), ...paid);
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.search(query)));
     expect(new Set(answers.map(({ requestId }) => requestId)).size).toBe(1);
     expect(world.gateway.transfers).toHaveLength(1);

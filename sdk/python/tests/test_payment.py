@@ -240,10 +240,13 @@ def test_ten_threads_with_one_search_share_one_payment(world: World) -> None:
         address = wallet.address
 
         def sign_typed_data(self, *data: Any) -> str:
-            time.sleep(0.3)
+            # All ten have asked for the price by then, and none is answered for a while after.
+            while len(world.seen) < 10:
+                time.sleep(0.02)
             return wallet.sign_typed_data(*data)
 
     client = world.client(wallet=Slow())
+    world.steer(faults=[PASS] * 10 + [{"kind": "slow-body", "ms": 2000}] * 10)
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(client.search, ["kestrel"] * 10))
     assert len({answer.request_id for answer in answers}) == 1
