@@ -3,6 +3,7 @@ import { isRefusal } from './domain/refusal.js';
 import { openCredits, type Credits } from './accounts/credits.js';
 import { openKeys, type Keys } from './keys/keys.js';
 import { memoryLimits, type Limits } from './limits/limits.js';
+import { sharedLimits } from './limits/shared.js';
 import type { SearchParts } from './search/pipeline.js';
 import type { Store } from './store/store.js';
 
@@ -29,10 +30,11 @@ export async function openAccess(
   const { clock, random, log } = ports;
   const keys = openKeys(store, clock, random);
   const credits = openCredits(store, clock);
-  const limits = memoryLimits(clock, {
+  const own = memoryLimits(clock, {
     challengesPerSecond: addressRate,
     paymentsPerSecond: addressRate * 10,
   });
+  const limits = store.engine === 'postgres' ? sharedLimits(store, clock, own) : own;
   await credits.releaseLapsed();
   const end = new AbortController();
   const repeat = async (everyMs: number, what: string, task: () => Promise<unknown>) => {

@@ -1,12 +1,14 @@
 import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from './domain/ports.js';
+import type { TopUpPayments } from './accounts/top-up.js';
 import { isRefusal } from './domain/refusal.js';
 import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
 import type { PaymentWire } from './http/search-route.js';
 import type { ChainFacts } from './payment/on-chain.js';
-import { createVerifier } from './payment/verifier.js';
+import type { Pricing } from './payment/pricing.js';
+import { createVerifier, type Confirmed } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
 import { TransferBooks } from './ledger/transfers.js';
@@ -15,10 +17,12 @@ import { createRpcChain } from './settlement/rpc-chain.js';
 import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
 import { Settlement } from './settlement/settlement.js';
 import { createLocalSigner } from './settlement/signer.js';
+import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
-import { createWire } from './x402-wire.js';
+import { createTopUpPayments } from './top-up-payments.js';
+import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
 export interface Payments extends Pick<
@@ -26,6 +30,11 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
+  /** What is asked for a search now. */
+  readonly offer: CurrentOffer;
+  readonly topUps: TopUpPayments;
+  /** A line for each relayer, for the operator. */
+  figures(): readonly { readonly name: string; readonly value: string }[];
   health(): PartHealth;
   /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
   stop(deadlineMs: number): Promise<void>;
@@ -62,20 +71,9 @@ export async function openPayments(
     description: 'Keyword web search: ranked pages with title, URL and a long passage',
     mimeType: 'application/json',
   };
-  const standing = { terms, resource };
-  const offer = () => standing;
+  const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
+  const { offer } = price;
   const ledger = createLedger({ store, clock, random, owner: random.uuid() });
-  const verifier = createVerifier({
-    chain: chain.client,
-    clock,
-    offer,
-    limits: {
-      settleMarginSeconds: SETTLE_MARGIN_SECONDS,
-      validityMaxSeconds: VALIDITY_SECONDS_MAX,
-      deadlineMs: VERIFY_DEADLINE_MS,
-    },
-    eip6492Factories: [],
-  });
   const settlement = new Settlement(
     {
       chain: createRpcChain(chain.chainId, chain.client),
@@ -93,11 +91,23 @@ export async function openPayments(
     [createLocalSigner(chain.relayerKey)],
   );
   await settlement.start();
-  return {
-    wire: createWire(offer, config.X402_V1),
-    readPayment: (version, value) =>
-      version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: createPaidSearch({
+  /** The whole path of a payment, for whatever is sold at an offer. */
+  const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
+    const verifier = createVerifier({
+      chain: chain.client,
+      clock,
+      offer: current,
+      limits: {
+        settleMarginSeconds: SETTLE_MARGIN_SECONDS,
+        validityMaxSeconds: VALIDITY_SECONDS_MAX,
+        deadlineMs: VERIFY_DEADLINE_MS,
+      },
+      contractWallets: config.CONTRACT_WALLETS,
+      eip6492Factories: config.EIP6492_FACTORIES,
+      ...(honours && { honours }),
+    });
+    return createPaidSearch<PresentedPayment, Confirmed, Asked>({
+      identifierOf: (payment) => payment.identifier,
       verifier: {
         check: (payment) => verifier.check(payment),
         confirm: async (authorization) => {
@@ -109,9 +119,23 @@ export async function openPayments(
       ledger,
       settlement,
       settlementWaitMs: config.SETTLEMENT_WAIT_MS,
-    }),
+    });
+  };
+  return {
+    wire: createWire(offer, config.X402_V1),
+    offer,
+    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
+    readPayment: (version, value) =>
+      version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
+    searchForPayment: paidFor(offer, price.honours),
+    figures: () =>
+      settlement.health().lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
+        name: `Relayer ${relayer.slice(0, 10)}…`,
+        value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
+      })),
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
+      await price.stop();
       const open = await settlement.drain({ deadlineMs });
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },

@@ -4,14 +4,15 @@ import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
-import { openPeople } from './accounts/people/people.js';
-import { openTeam } from './accounts/people/team.js';
+import { openPeople, type People } from './accounts/people/people.js';
+import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
+import { openTeam, type Team } from './accounts/people/team.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
 import { usageRecorder } from './accounts/usage/recorder.js';
 import { usageReport } from './accounts/usage/report.js';
 import { accountRoutes } from './console/account-routes.js';
 import { consoleRouter } from './console/console-router.js';
-import type { OperatorFacts } from './console/parts.js';
+import type { Figure, OperatorFacts } from './console/parts.js';
 import type { Clock, Log, Random } from './domain/ports.js';
 import type { UsdcUnits } from './domain/units.js';
 import type { BodyLimits } from './http/body.js';
@@ -41,6 +42,9 @@ export interface PeopleAccess {
   readonly account: Router;
   /** How the pipeline counts the searches of accounts. */
   readonly meter: SearchParts<object>['meter'];
+  /** Sessions and memberships, for whoever else lets people sign in. */
+  readonly people: People;
+  readonly team: Team;
   stop(): Promise<void>;
 }
 
@@ -56,7 +60,11 @@ export async function openPeopleAccess(
   access: Access,
   settings: PeopleSettings,
   ports: { clock: Clock; random: Random; log: Log },
-  money: { topUpPayments?: TopUpPayments; operator?: OperatorFacts } = {},
+  money: {
+    topUpPayments?: TopUpPayments;
+    /** Lines for the operator's page, about what only `main` knows. */
+    figures?: () => readonly Figure[];
+  } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
   const { publicUrl, smtpUrl, priceUnits, bodyLimits } = settings;
@@ -83,7 +91,7 @@ export async function openPeopleAccess(
     publicUrl,
     operatorEmails: settings.operatorEmails,
     assets: { sources, scripts: compiled },
-    ...(money.operator && { operator: money.operator }),
+    ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),
   });
   const consoleAndAccount = Router().use(account).use('/console', pages);
@@ -106,12 +114,30 @@ export async function openPeopleAccess(
     consoleAndAccount,
     account,
     meter: meterWith(recorder, clock),
+    people,
+    team,
     stop: async () => {
       end.abort();
       await Promise.all(housekeeping);
       await recorder.flush();
       await mailer.drain();
     },
+  };
+}
+
+const REVENUE_DAYS = 90;
+
+function operatorFacts(
+  store: Store,
+  clock: Clock,
+  figures: () => readonly Figure[],
+): OperatorFacts {
+  return {
+    revenue: () => revenueByDay(store, clock.now(), REVENUE_DAYS),
+    figures: async () => [
+      { name: 'Payments in flight', value: String(await paymentsInFlight(store)) },
+      ...figures(),
+    ],
   };
 }
 

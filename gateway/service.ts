@@ -1,11 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import { join } from 'node:path';
+import { Router } from 'express';
 import type { Logger } from 'pino';
 import { openAccess } from './access.js';
-import { PEOPLE_MIGRATIONS } from './accounts/people/schema.js';
-import { ACCOUNT_MIGRATIONS } from './accounts/schema.js';
-import { USAGE_MIGRATIONS } from './accounts/usage/schema.js';
 import { createApp } from './app.js';
 import type { BannerFacts } from './banner.js';
 import { openChain } from './chain-access.js';
@@ -15,10 +13,9 @@ import { formatUsd } from './domain/units.js';
 import { healthRoutes, opsApp } from './http/ops.js';
 import { createBoundedServer, drain, listen } from './http/server.js';
 import { createUpstream } from './http/upstream.js';
-import { KEY_MIGRATIONS } from './keys/schema.js';
-import { LEDGER_MIGRATIONS } from './ledger/migrations.js';
 import { createHealth } from './observe/health.js';
 import { createMetrics } from './observe/metrics.js';
+import { MIGRATIONS } from './migrations.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
 import { openSearchCore } from './processes/open-search-core.js';
@@ -28,6 +25,7 @@ import { observed } from './search/observed.js';
 import { createSearch } from './search/pipeline.js';
 import { createStops, type Stops } from './stops.js';
 import { openStore } from './store/open.js';
+import { openToolAccess } from './tool-access.js';
 import { systemClock as clock, systemRandom as random } from './system.js';
 
 /** A running service. */
@@ -100,13 +98,8 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
-      migrations: [
-        ...KEY_MIGRATIONS,
-        ...ACCOUNT_MIGRATIONS,
-        ...PEOPLE_MIGRATIONS,
-        ...USAGE_MIGRATIONS,
-        ...LEDGER_MIGRATIONS,
-      ],
+      exclusive: true,
+      migrations: MIGRATIONS,
     },
     { clock, random, onFailed: onFatal },
   );
@@ -134,6 +127,14 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
         bodyLimits,
       },
       ports,
+      {
+        topUpPayments: payments.topUps,
+        figures: () => {
+          const { ready, detail } = core.health();
+          const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
+          return [...payments.figures(), index];
+        },
+      },
     ),
   );
 
@@ -176,13 +177,24 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
     searchCore: () => core.health(),
     settlement: () => payments.health(),
   });
+  const tools = await stops.keep(
+    'tool protocol',
+    openToolAccess(config, {
+      ...{ store, access, people, search, bodyLimits, publicUrl, ...ports },
+      offer: payments.offer,
+    }),
+  );
+  const routesFor = (face: Face) =>
+    Router()
+      .use(tools.routesFor(face))
+      .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>
     createApp({
       face,
       search,
       wire: payments.wire,
       bodyLimits,
-      routes: face === 'gateway' ? people.consoleAndAccount : people.account,
+      routes: routesFor(face),
       trustedProxies: config.TRUSTED_PROXIES,
       health: healthRoutes(health),
       random,

@@ -3,7 +3,7 @@ import type { Clock } from '../domain/ports.js';
 import { refuse, type Refusal } from '../domain/refusal.js';
 import type { Caller } from '../keys/caller.js';
 import type { Store } from '../store/store.js';
-import { Batcher } from './batcher.js';
+import { Batcher } from '../domain/batcher.js';
 import type { CreditHold } from './hold.js';
 import {
   monthOf,

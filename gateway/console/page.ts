@@ -35,7 +35,14 @@ const MENU = [
 
 /** Writes a page. What it may load is said by the policy that `secure` has set. */
 export function sendPage(response: Response, page: Page): void {
-  const { title, body, viewer, scripts = [], status = 200 } = page;
+  response
+    .status(page.status ?? 200)
+    .type('html')
+    .send(pageText(page));
+}
+
+/** A whole page as text. */
+export function pageText({ title, body, viewer, scripts = [], path }: Page): string {
   const text = html`<!doctype html>
     <html lang="en">
       <head>
@@ -56,7 +63,7 @@ export function sendPage(response: Response, page: Page): void {
           ${viewer ? whoIsHere(viewer) : ''}
         </header>
         <div class="${viewer ? 'frame' : 'frame alone'}">
-          ${viewer ? menu(viewer, page.path) : ''}
+          ${viewer ? menu(viewer, path) : ''}
           <main id="main" tabindex="-1">
             <h1>${title}</h1>
             ${body}
@@ -64,7 +71,7 @@ export function sendPage(response: Response, page: Page): void {
         </div>
       </body>
     </html>`;
-  response.status(status).type('html').send(text.text);
+  return text.text;
 }
 
 function menu({ membership, isOperator }: Viewer, current: string | undefined): Html {

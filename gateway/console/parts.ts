@@ -2,6 +2,7 @@ import type { Accounts } from '../accounts/manage.js';
 import type { OutboxMail } from '../accounts/people/mail.js';
 import type { People } from '../accounts/people/people.js';
 import type { Team } from '../accounts/people/team.js';
+import type { RevenueDay } from '../accounts/revenue.js';
 import type { TopUps } from '../accounts/top-up.js';
 import type { UsageReport } from '../accounts/usage/report.js';
 import type { Clock } from '../domain/ports.js';
@@ -31,12 +32,16 @@ export interface ConsoleParts {
   readonly assets: { readonly sources: string; readonly scripts: string };
 }
 
+/** A figure worth a line of its own. */
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+}
+
 /** What the operator watches besides accounts. */
 export interface OperatorFacts {
   /** Revenue of the last days, newest first, from both kinds of caller, in atomic USDC. */
-  revenue(): Promise<
-    readonly { readonly day: string; readonly payments: UsdcUnits; readonly topUps: UsdcUnits }[]
-  >;
-  /** Figures worth a line each: payments in flight, relayer balances, the search index. */
-  figures(): Promise<readonly { readonly name: string; readonly value: string }[]>;
+  revenue(): Promise<readonly RevenueDay[]>;
+  /** Payments in flight, relayer balances, the search index. */
+  figures(): Promise<readonly Figure[]>;
 }

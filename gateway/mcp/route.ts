@@ -10,12 +10,17 @@ import type { Face } from '../search/caller.js';
 import type { McpEndpoint } from './endpoint.js';
 import { refuseOrigin } from './origin.js';
 
+export type Resources = readonly [string, ...string[]];
+
 export interface McpRouteParts {
   readonly endpoint: McpEndpoint;
   readonly face: Face;
   readonly bodyLimits: BodyLimits;
-  /** The public address of this very route: `https://search.example/mcp`. */
-  readonly resource: string;
+  /**
+   * The addresses of this very route, such as `https://search.example/mcp`: the one whose host was
+   * asked for is meant, or else the first. Tokens are good for the one at which they are used.
+   */
+  readonly resources: Resources;
   /** Hosts, without port, whose pages may call; those of this machine may always. */
   readonly originHosts: readonly string[];
   /** Checks an Authorization header's value: an API key, or an access token for `resource`. */
@@ -31,11 +36,12 @@ export interface McpRouteParts {
  * gateway the tool is listed openly and each call asks for its payment.
  */
 export function mcpRoute(parts: McpRouteParts): RequestHandler {
-  const { endpoint, face, resource } = parts;
+  const { endpoint, face } = parts;
   return async (request, response) => {
     if (refuseOrigin(request, response, parts.originHosts)) return;
     const address = request.ip ?? 'unknown';
-    const account = await identify(parts, request, address);
+    const resource = resourceOf(request, parts.resources);
+    const account = await identify(parts, request, { address, resource });
     if (isRefusal(account)) {
       challenge(response, account, resource, request.headers.authorization !== undefined);
       return;
@@ -54,11 +60,20 @@ export function mcpRoute(parts: McpRouteParts): RequestHandler {
   };
 }
 
-async function identify(parts: McpRouteParts, request: HttpRequest, address: string) {
+/** Which of its addresses a request came to, by its Host header. */
+export function resourceOf(request: HttpRequest, resources: Resources): string {
+  const { host } = request.headers;
+  return resources.find((resource) => new URL(resource).host === host) ?? resources[0];
+}
+
+async function identify(
+  parts: McpRouteParts,
+  request: HttpRequest,
+  context: { address: string; resource: string },
+) {
   const { authorization } = request.headers;
   if (authorization === undefined && parts.face === 'gateway') return undefined;
-  const { resource } = parts;
-  const caller = await parts.authenticate(authorization ?? '', { address, resource });
+  const caller = await parts.authenticate(authorization ?? '', context);
   return isRefusal(caller) ? caller : ({ kind: 'account', caller } as const);
 }
 

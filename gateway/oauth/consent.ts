@@ -1,7 +1,8 @@
 import { urlencoded, Router, type Request, type Response } from 'express';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
-import { consentPage, messagePage } from './pages.js';
+import { sendPage } from '../console/page.js';
+import { consentPage, errorPage, PAGE_POLICY } from './pages.js';
 import { CONSENT_PATH, SEARCH_SCOPE } from './provider.js';
 import { subjectText } from './subject.js';
 
@@ -21,6 +22,7 @@ export interface LoggedIn {
 export interface ConsentParts {
   readonly provider: Provider;
   readonly login: Login;
+  /** The origin at which people reach the console. */
   readonly issuer: string;
   /** What a client means that names no resource. */
   readonly defaultResource: string;
@@ -33,11 +35,8 @@ export function consentRoutes(parts: ConsentParts): Router {
   const router = Router();
   router.use(CONSENT_PATH, (_request, response, next) => {
     response.setHeader('Cache-Control', 'no-store');
-    response.setHeader(
-      'Content-Security-Policy',
-      // No form-action: the answer to the form leads on to the client's own address.
-      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
-    );
+    response.setHeader('Referrer-Policy', 'same-origin');
+    response.setHeader('Content-Security-Policy', PAGE_POLICY);
     next();
   });
   router.get(`${CONSENT_PATH}/:uid`, (request, response) => show(parts, request, response));
@@ -69,7 +68,7 @@ async function pendingRequest(
 async function show(parts: ConsentParts, request: Request, response: Response): Promise<void> {
   const details = await pendingRequest(parts, request, response);
   if (!details) {
-    lapsed(response);
+    sendPage(response, LAPSED);
     return;
   }
   const visitor = await parts.login.visitor(request);
@@ -83,25 +82,22 @@ async function show(parts: ConsentParts, request: Request, response: Response): 
   const view = {
     ...visitor,
     clientName: client?.clientName ?? clientId,
-    verifiedHost: clientId.startsWith('https:') ? new URL(clientId).host : undefined,
+    describedAt: clientId.startsWith('https:') ? new URL(clientId).host : undefined,
     redirectHost: redirect.host || redirect.protocol,
   };
-  response.type('html').send(consentPage(view));
+  sendPage(response, consentPage(view));
 }
 
 async function decide(parts: ConsentParts, request: Request, response: Response): Promise<void> {
   const { origin } = request.headers;
   if (origin !== undefined && origin !== new URL(parts.issuer).origin) {
-    response
-      .status(403)
-      .type('html')
-      .send(messagePage('Refused', 'This form came from elsewhere.'));
+    sendPage(response, { ...LAPSED, status: 403 });
     return;
   }
   const details = await pendingRequest(parts, request, response);
   const visitor = await parts.login.visitor(request);
   if (!details || !visitor) {
-    lapsed(response);
+    sendPage(response, LAPSED);
     return;
   }
   const form = (request.body ?? {}) as Readonly<Record<string, unknown>>;
@@ -133,14 +129,7 @@ function grant(
   return given.save();
 }
 
-function lapsed(response: Response): void {
-  response
-    .status(400)
-    .type('html')
-    .send(
-      messagePage(
-        'This request has lapsed',
-        'Go back to the application and connect again. If it happens once more, allow cookies.',
-      ),
-    );
-}
+const LAPSED = errorPage(
+  'request_lapsed',
+  'This request to connect has lapsed, was answered already, or came from another browser.',
+);

@@ -1,7 +1,8 @@
 import Provider, { errors, type Configuration, type ResourceServer } from 'oidc-provider';
 import type { Clock, Log, Random } from '../domain/ports.js';
 import type { Store } from '../store/store.js';
-import { errorPage } from './pages.js';
+import { pageText } from '../console/page.js';
+import { errorPage, PAGE_POLICY } from './pages.js';
 import { recordAdapter } from './records.js';
 import { oauthSecrets, type OauthSecrets } from './secrets.js';
 
@@ -101,7 +102,8 @@ function configuration(parts: AuthorizationServerParts, secrets: OauthSecrets): 
     expiresWithSession: () => Promise.resolve(false),
     renderError: (context, out) => {
       context.type = 'html';
-      context.body = errorPage(out.error, out.error_description);
+      context.set('Content-Security-Policy', PAGE_POLICY);
+      context.body = pageText(errorPage(out.error, out.error_description));
     },
     features: {
       devInteractions: { enabled: false },

@@ -1,34 +1,37 @@
 import { Router, type RequestHandler } from 'express';
+import type { Clock } from '../domain/ports.js';
+import { addressName } from '../limits/address.js';
+import { Windows } from '../limits/windows.js';
 import { consentRoutes, type ConsentParts } from './consent.js';
-import { isOauthPath, ROUTES, SEARCH_SCOPE } from './provider.js';
+import { CONSENT_PATH, isOauthPath, ROUTES, SEARCH_SCOPE } from './provider.js';
+
+export interface OauthRouteParts extends ConsentParts {
+  readonly clock: Clock;
+}
 
 /** The authorization server's endpoints and its consent page; on the face that has the console. */
-export function oauthRoutes(parts: ConsentParts): Router {
+export function oauthRoutes(parts: OauthRouteParts): Router {
   const { provider, issuer } = parts;
   const { protocol, host } = new URL(issuer);
   const serve = provider.callback();
   const router = Router();
+  router.use('/oauth', boundedTries(parts.clock));
   router.use((request, response, next) => {
-    if (!isOauthPath(request.path)) {
+    const isOurs = isOauthPath(request.path);
+    // Every address that the authorization server names is the issuer's, whoever forwarded to us.
+    if (isOurs || request.path.startsWith(`${CONSENT_PATH}/`)) {
+      request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+      request.headers['x-forwarded-host'] = host;
+    }
+    if (!isOurs) {
       next();
       return;
     }
-    asIssuer(request.headers, protocol, host);
     request.url = withDefaultScope(request.url);
-    void serve(request, response);
-  });
-  router.use('/console/connect', (request, _response, next) => {
-    asIssuer(request.headers, protocol, host);
-    next();
+    serve(request, response).catch(next);
   });
   router.use(consentRoutes(parts));
   return router;
-}
-
-/** Every address that the authorization server names is the issuer's, whoever forwarded to us. */
-function asIssuer(headers: NodeJS.Dict<string | string[]>, protocol: string, host: string): void {
-  headers['x-forwarded-proto'] = protocol.slice(0, -1);
-  headers['x-forwarded-host'] = host;
 }
 
 /** A client that names no scope means the only one there is (RFC 6749, 3.3). */
@@ -37,18 +40,33 @@ function withDefaultScope(url: string): string {
   return `${url}&scope=${SEARCH_SCOPE}`;
 }
 
+const TRIES = { perAddress: 120, windowMs: 60_000, namesMax: 20_000 } as const;
+
+/** Bounds what one address may ask of the authorization server per minute: anyone can register. */
+function boundedTries(clock: Clock): RequestHandler {
+  const tries = new Windows(TRIES.windowMs, TRIES.namesMax);
+  return (request, response, next) => {
+    const window = tries.get(addressName(request.ip ?? ''), TRIES.perAddress);
+    const nowMs = clock.monotonicMs();
+    const waitMs = window.waitMs(nowMs);
+    if (waitMs === 0) {
+      window.take(nowMs);
+      next();
+      return;
+    }
+    response.setHeader('Retry-After', String(Math.ceil(waitMs / 1000)));
+    const error_description = 'Too many requests from this address. Wait and try again.';
+    response.status(429).json({ error: 'temporarily_unavailable', error_description });
+  };
+}
+
 /** Describes the protected resource (RFC 9728), so that a client finds where to sign in. */
-export function resourceMetadataRoute(resource: string, issuer: string): RequestHandler {
-  const metadata = {
+export function resourceMetadata(resource: string, issuer: string): object {
+  return {
     resource,
     authorization_servers: [issuer],
     scopes_supported: [SEARCH_SCOPE],
     bearer_methods_supported: ['header'],
     resource_name: 'search402 web search',
-  };
-  return (_request, response) => {
-    response.setHeader('Access-Control-Allow-Origin', '*');
-    response.setHeader('Cache-Control', 'public, max-age=3600');
-    response.json(metadata);
   };
 }

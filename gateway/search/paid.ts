@@ -15,9 +15,9 @@ import type { SearchReply } from './reply.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
-  /** Everything that needs no I/O: shape, terms, window, signature of a key. */
+  /** Everything that needs no I/O and holds at any time: payee, token, signature of a key. */
   check(presented: Presented): Promise<CheckedAuthorization | Refusal>;
-  /** What only the chain knows: contract signatures, balance, use, a simulated transfer. */
+  /** For a new payment: price, window, and what only the chain knows. */
   confirm(authorization: CheckedAuthorization): Promise<Confirmed | Refusal>;
 }
 
@@ -25,12 +25,16 @@ export interface Verifier<Presented, Confirmed> {
 export interface PaymentLedger {
   /** The payment of this authorization that was not released, if there is one. */
   find(key: AuthorizationKey): Promise<Payment | undefined>;
-  /** Of all concurrent calls for one authorization, over all gateways, exactly one reserves. */
+  /**
+   * Of all concurrent calls for one authorization, over all gateways, exactly one reserves.
+   * `identified`: the payer's own identifier names that payment, by another authorization.
+   */
   reserve(
     authorization: SignedAuthorization,
     binding: RequestBinding,
     requestId: string,
-  ): Promise<{ kind: 'reserved'; payment: Payment } | { kind: 'exists'; payment: Payment }>;
+    paymentIdentifier: string | undefined,
+  ): Promise<{ kind: 'reserved' | 'exists' | 'identified'; payment: Payment }>;
   /** Gives a reservation back before anything was signed; the authorization may be used again. */
   release(paymentId: string, reason: string): Promise<unknown>;
   /** Records the reply durably; from here on the payment will be settled, whoever is left. */
@@ -48,6 +52,8 @@ export interface PaymentSettlement {
 }
 
 export interface PaidSearchParts<Presented, Confirmed> {
+  /** The payer's own id of the payment (x402 extension payment-identifier), where it sent one. */
+  identifierOf(presented: Presented): string | undefined;
   readonly verifier: Verifier<Presented, Confirmed>;
   readonly ledger: PaymentLedger;
   readonly settlement: PaymentSettlement;
@@ -55,12 +61,13 @@ export interface PaidSearchParts<Presented, Confirmed> {
   readonly settlementWaitMs: number;
 }
 
-/** One paid search that has passed every check that needs no I/O. */
-interface Purchase {
+/** What is bought, by an authorization that has passed every check that needs no I/O. */
+interface Purchase<Asked> {
   readonly authorization: CheckedAuthorization;
+  readonly identifier: string | undefined;
   readonly binding: RequestBinding;
-  readonly request: SearchRequest;
-  readonly run: RunSearch;
+  readonly request: Asked;
+  readonly run: (request: Asked, context: RunContext) => ReturnType<RunSearch>;
   readonly requestId: string;
 }
 
@@ -71,28 +78,37 @@ const RETRY_SECONDS = 2;
  * Verify and reserve, search, settle, reply. However often and wherever one authorization is
  * presented, one search is run for it, one transfer is made, and every presenter gets one reply.
  */
-export function createPaidSearch<Presented, Confirmed extends object>(
+export function createPaidSearch<Presented, Confirmed extends object, Asked = SearchRequest>(
   parts: PaidSearchParts<Presented, Confirmed>,
 ) {
   const { verifier, ledger, settlement } = parts;
   const flights = createFlights<SearchReply>();
   const wait = { waitMs: parts.settlementWaitMs };
 
-  const buy = async (purchase: Purchase, signal: AbortSignal): Promise<SearchReply> => {
+  const buy = async (purchase: Purchase<Asked>, signal: AbortSignal): Promise<SearchReply> => {
     const { authorization, binding, requestId } = purchase;
     const known = await ledger.find(authorization);
     if (known) return replay(known, purchase);
     const refusal =
       settlement.admits(authorization) ?? asRefusal(await verifier.confirm(authorization));
     if (refusal) return refused(requestId, refusal);
-    const reservation = await ledger.reserve(authorization, binding, requestId);
-    if (reservation.kind === 'exists') return replay(reservation.payment, purchase);
-    return serve(reservation.payment, purchase, { requestId, signal });
+    const { identifier } = purchase;
+    const { kind, payment } = await ledger.reserve(authorization, binding, requestId, identifier);
+    switch (kind) {
+      case 'reserved':
+        return serve(payment, purchase, { requestId, signal });
+      case 'exists':
+        return replay(payment, purchase);
+      case 'identified':
+        // The chain has just judged this payer's signature; the new authorization is not used.
+        if (payment.binding !== binding) return refused(requestId, CONFLICT);
+        return concludeOther(payment, requestId);
+    }
   };
 
   const serve = async (
     payment: Payment,
-    { request, run }: Purchase,
+    { request, run }: Purchase<Asked>,
     context: RunContext,
   ): Promise<SearchReply> => {
     const { requestId } = context;
@@ -112,10 +128,15 @@ export function createPaidSearch<Presented, Confirmed extends object>(
   };
 
   /** Somebody was here before with the same authorization: wait for that outcome, reply with it. */
-  const replay = async (payment: Payment, purchase: Purchase): Promise<SearchReply> => {
+  const replay = async (payment: Payment, purchase: Purchase<Asked>): Promise<SearchReply> => {
     const { authorization, binding, requestId } = purchase;
-    if (!isPresenter(payment, authorization)) return refused(requestId, FOREIGN);
+    if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
+    return concludeOther(payment, requestId);
+  };
+
+  /** Waits for the outcome of a payment that another request brings about. */
+  const concludeOther = async (payment: Payment, requestId: string): Promise<SearchReply> => {
     const outcome = await settlement.outcome(payment.id, wait);
     const reply = outcome.kind === 'settled' ? outcome.reply : undefined;
     return conclude(payment, reply, outcome, requestId);
@@ -123,35 +144,41 @@ export function createPaidSearch<Presented, Confirmed extends object>(
 
   return async (
     presented: Presented,
-    purchase: Omit<Purchase, 'authorization'>,
+    purchase: Omit<Purchase<Asked>, 'authorization' | 'identifier'>,
     signal: AbortSignal,
   ): Promise<SearchReply> => {
     const authorization = await verifier.check(presented);
     if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
-    const flight = `${keyText(authorization)} ${authorization.signature} ${purchase.binding}`;
-    return flights.join(flight, signal, (end) => buy({ ...purchase, authorization }, end));
+    const { signature } = authorization;
+    const flight = `${keyText(authorization)} ${signature} ${purchase.binding}`;
+    return flights.join(flight, signal, (end) =>
+      buy({ ...purchase, authorization, identifier: parts.identifierOf(presented) }, end),
+    );
   };
 }
 
 /**
- * Payer and nonce of a settled payment stand on the chain for all to see, and a contract's signature
- * says nothing before the chain has judged it: only the one that was judged fetches the reply.
+ * Whether who presents a known authorization is its payer. A key's signature was checked; what may
+ * be a contract's was checked by the chain when the payment was new, so it must be the same again:
+ * payer and nonce alone can be read off the chain by anybody.
  */
-function isPresenter(payment: Payment, authorization: CheckedAuthorization): boolean {
-  if (authorization.signedBy === 'key') return true;
-  return payment.authorization.signature === authorization.signature;
+function isPayer({ signedBy, signature }: CheckedAuthorization, known: Payment): boolean {
+  return signedBy === 'key' || signature === known.authorization.signature;
 }
 
-const FOREIGN = refuse(
-  'payment_invalid',
-  'This authorization was presented with another signature before.',
-  { reason: 'invalid_exact_evm_signature' },
-);
+const FOREIGN = refuse('payment_invalid', 'The signature is not the payer’s.', {
+  reason: 'invalid_exact_evm_signature',
+});
 
 const BOUND = refuse(
   'authorization_bound_to_other_request',
   'This authorization was first used for another search. Sign a new one for this search.',
   { reason: 'authorization_bound_to_other_request' },
+);
+
+const CONFLICT = refuse(
+  'payment_identifier_conflict',
+  'This payment identifier was used for another request. Use a new one for each request.',
 );
 
 function asRefusal(value: object): Refusal | undefined {

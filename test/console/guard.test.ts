@@ -9,7 +9,12 @@ let member: Tab;
 let stranger: Tab;
 
 beforeAll(async () => {
-  world = await openConsoleWorld();
+  world = await openConsoleWorld({
+    topUpPayments: {
+      pay: () => Promise.reject(new Error('nobody may get here')),
+      settled: () => Promise.resolve([]),
+    },
+  });
   admin = await signedUp(world, 'ada@example.org');
   member = await joined(world, admin, 'bob@example.org', 'member');
   stranger = await signedUp(world, 'eve@example.org');
@@ -28,6 +33,7 @@ const FORMS = [
 ] as const;
 const ADMIN_FORMS = [
   'billing/plan',
+  'billing/top-up',
   'team/invite',
   'team/invitations/x/cancel',
   'team/members/x/role',

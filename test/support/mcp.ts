@@ -72,7 +72,7 @@ export async function startMcp(options: ServiceOptions = {}): Promise<ServiceUnd
   const originHosts = ['pages.example'];
   app.all(
     '/mcp',
-    mcpRoute({ endpoint, face, bodyLimits: LIMITS, resource: url, originHosts, authenticate }),
+    mcpRoute({ endpoint, face, bodyLimits: LIMITS, resources: [url], originHosts, authenticate }),
   );
   const close = async () => {
     await endpoint.close();

@@ -4,7 +4,7 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
 import { KEY_MIGRATIONS, type KeyTables } from '../../gateway/keys/schema.js';
 import { bearerAuthenticator } from '../../gateway/mcp/bearer.js';
 import { openAuthorizationServer } from '../../gateway/oauth/provider.js';
-import { oauthRoutes, resourceMetadataRoute } from '../../gateway/oauth/routes.js';
+import { oauthRoutes, resourceMetadata } from '../../gateway/oauth/routes.js';
 import { OAUTH_MIGRATIONS } from '../../gateway/oauth/schema.js';
 import { tokenAuthenticator } from '../../gateway/oauth/tokens.js';
 import type { Store } from '../../gateway/store/store.js';
@@ -48,10 +48,9 @@ export async function startOauth(): Promise<OauthUnderTest> {
         resources: [`${origin}/mcp`],
       });
       Object.assign(made, { provider, origin });
-      app.get(
-        '/.well-known/oauth-protected-resource/mcp',
-        resourceMetadataRoute(`${origin}/mcp`, origin),
-      );
+      app.get('/.well-known/oauth-protected-resource/mcp', (_request, response) => {
+        response.json(resourceMetadata(`${origin}/mcp`, origin));
+      });
       const login = {
         visitor: () =>
           Promise.resolve(
@@ -60,7 +59,7 @@ export async function startOauth(): Promise<OauthUnderTest> {
         signInUrl: (path: string) => `/console/sign-in?next=${encodeURIComponent(path)}`,
       };
       const defaultResource = `${origin}/mcp`;
-      app.use(oauthRoutes({ provider, login, issuer: origin, defaultResource }));
+      app.use(oauthRoutes({ provider, login, issuer: origin, defaultResource, clock: realClock }));
       return bearerAuthenticator({
         key: (authorization) => Promise.resolve(authenticated(authorization)),
         token: tokenAuthenticator({

@@ -114,6 +114,12 @@ export function openTeam(store: Store, clock: Clock, random: Random): Team {
       }),
     found: (person) =>
       store.write(async (tx: Kysely<Tables>) => {
+        // Written first, so that two openings of one link meet here and the second sees the first.
+        await tx
+          .updateTable('people')
+          .set({ name: sql.ref('name') })
+          .where('id', '=', person.id)
+          .execute();
         const place = await tx
           .selectFrom('memberships')
           .select('id')

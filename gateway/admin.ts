@@ -1,0 +1,47 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ADMIN_HELP, AdminProblem, runAdmin } from './accounts/cli.js';
+import { openCredits } from './accounts/credits.js';
+import { openAccounts } from './accounts/manage.js';
+import { ConfigError, readConfig } from './config.js';
+import { openKeys } from './keys/keys.js';
+import { MIGRATIONS } from './migrations.js';
+import { openStore } from './store/open.js';
+import { systemClock as clock, systemRandom as random } from './system.js';
+
+/** The operator's command line, on the same database as the service, running or not. */
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  if (args.length === 0 || args.includes('--help')) {
+    process.stdout.write(ADMIN_HELP);
+    return;
+  }
+  const { DATABASE_URL, DATA_DIR } = readConfig(process.env, []);
+  await mkdir(DATA_DIR, { recursive: true });
+  const store = await openStore(
+    { location: DATABASE_URL ?? join(DATA_DIR, 'search402.db'), migrations: MIGRATIONS },
+    {
+      clock,
+      random,
+      onFailed: (error) => {
+        throw error;
+      },
+    },
+  );
+  try {
+    const keys = openKeys(store, clock, random);
+    const credits = openCredits(store, clock);
+    const accounts = openAccounts(store, clock, keys);
+    const parts = { store, clock, random, keys, credits, accounts };
+    process.stdout.write(await runAdmin(args, parts));
+  } finally {
+    await store.close();
+  }
+}
+
+main().catch((error: unknown) => {
+  const isExpected = error instanceof AdminProblem || error instanceof ConfigError;
+  const text = error instanceof Error ? (isExpected ? error.message : error.stack) : String(error);
+  process.stderr.write(`${text ?? ''}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { Router, type Request, type RequestHandler } from 'express';
+import type { Access } from './access.js';
+import type { Config } from './config.js';
+import { visitorOf } from './console/guard.js';
+import type { Clock, Log, Random } from './domain/ports.js';
+import type { BodyLimits } from './http/body.js';
+import { bearerAuthenticator } from './mcp/bearer.js';
+import { createMcpEndpoint } from './mcp/endpoint.js';
+import { mcpRoute, resourceOf, type Resources } from './mcp/route.js';
+import { createMcpWire } from './mcp/wire.js';
+import type { Login } from './oauth/consent.js';
+import { openAuthorizationServer } from './oauth/provider.js';
+import { sweepRecords } from './oauth/records.js';
+import { oauthRoutes, resourceMetadata } from './oauth/routes.js';
+import { tokenAuthenticator } from './oauth/tokens.js';
+import type { PeopleAccess } from './people-access.js';
+import type { Face } from './search/caller.js';
+import type { Search } from './search/pipeline.js';
+import type { Store } from './store/store.js';
+import type { CurrentOffer } from './x402-wire.js';
+
+export interface ToolAccessParts {
+  readonly store: Store;
+  readonly access: Access;
+  readonly people: PeopleAccess;
+  readonly search: Search;
+  readonly offer: CurrentOffer;
+  readonly bodyLimits: BodyLimits;
+  /** Where people reach the console, without a path. */
+  readonly publicUrl: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** The tool protocol and the sign-in for it. */
+export interface ToolAccess {
+  /** `/mcp` and its description; on the gateway's face the authorization server as well. */
+  routesFor(face: Face): Router;
+  stop(): Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 3_600_000;
+
+export async function openToolAccess(config: Config, parts: ToolAccessParts): Promise<ToolAccess> {
+  const { store, clock, random, log, people, publicUrl } = parts;
+  const issuer = new URL(publicUrl).origin;
+  const resources = {
+    api: addressesOf(config.API_PUBLIC_URL, config.API_PORT),
+    gateway: addressesOf(config.PUBLIC_URL, config.PORT),
+  };
+  const all: Resources = [...resources.api, ...resources.gateway];
+  const ports = { store, clock, random, log };
+  const provider = await openAuthorizationServer({ ...ports, issuer, resources: all });
+  const endpoint = createMcpEndpoint({
+    search: parts.search,
+    wire: createMcpWire(parts.offer),
+    random,
+    log,
+    version: ownVersion(),
+  });
+  const authenticate = bearerAuthenticator({
+    key: parts.access.authenticate,
+    token: tokenAuthenticator({
+      provider,
+      store,
+      clock,
+      isMember: async ({ personId, accountId }) => {
+        const memberships = await people.team.memberships(personId);
+        return memberships.some((one) => one.accountId === accountId);
+      },
+    }),
+  });
+  const originHosts = [...all.map((url) => new URL(url).hostname), ...config.MCP_ORIGIN_HOSTS];
+  const { bodyLimits } = parts;
+  const end = new AbortController();
+  const sweeping = (async () => {
+    while (!end.signal.aborted) {
+      await clock.sleep(SWEEP_EVERY_MS, end.signal);
+      await sweepRecords(store, clock).catch((error: unknown) =>
+        log.error({ err: error }, 'forgetting lapsed sign-ins failed'),
+      );
+    }
+  })();
+  return {
+    routesFor(face) {
+      const router = Router();
+      const own = resources[face];
+      router.get(METADATA_PATHS, describeResource(own, issuer));
+      const route = { endpoint, face, bodyLimits, resources: own, originHosts, authenticate };
+      router.all('/mcp', mcpRoute(route));
+      if (face === 'gateway') {
+        const login = loginOf(people);
+        router.use(oauthRoutes({ provider, login, issuer, defaultResource: all[0], clock }));
+      }
+      return router;
+    },
+    stop: async () => {
+      end.abort();
+      await Promise.all([endpoint.close(), sweeping]);
+    },
+  };
+}
+
+/** RFC 9728, 3.1: the well-known part goes before the path; some clients leave the path out. */
+const METADATA_PATHS = [
+  '/.well-known/oauth-protected-resource/mcp',
+  '/.well-known/oauth-protected-resource',
+];
+
+function describeResource(resources: Resources, issuer: string): RequestHandler {
+  return (request, response) => {
+    response.setHeader('Access-Control-Allow-Origin', '*');
+    response.json(resourceMetadata(resourceOf(request, resources), issuer));
+  };
+}
+
+/** The public address of a face's `/mcp`; without one, all names of this machine. */
+function addressesOf(publicUrl: string | undefined, port: number): Resources {
+  if (publicUrl !== undefined) return [`${new URL(publicUrl).origin}/mcp`];
+  return [
+    `http://localhost:${port}/mcp`,
+    `http://127.0.0.1:${port}/mcp`,
+    `http://[::1]:${port}/mcp`,
+  ];
+}
+
+/** The console's session is the login. */
+function loginOf({ people, team }: PeopleAccess): Login {
+  return {
+    async visitor(request: Request) {
+      const session = await people.session(visitorOf(request));
+      if (!session) return undefined;
+      const memberships = await team.memberships(session.person.id);
+      const accounts = memberships.map(({ accountId, accountName }) => ({
+        id: accountId,
+        name: accountName,
+      }));
+      return { person: session.person, accounts };
+    },
+    signInUrl: (path) => `/console/sign-in?to=${encodeURIComponent(path)}`,
+  };
+}
+
+function ownVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+  return version;
+}

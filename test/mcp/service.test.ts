@@ -1,0 +1,186 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
+import { devClient, transfersToPayee } from '../support/pay.js';
+import { browser } from '../support/oauth.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+let service: TestService;
+let publicUrl: string;
+beforeAll(async () => {
+  const [port, apiPort] = [await freePort(), await freePort()];
+  service = await startTestService({ env: { PORT: String(port), API_PORT: String(apiPort) } });
+  publicUrl = `http://localhost:${port}`;
+});
+afterAll(async () => {
+  await service.stop();
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+async function connect(url: string, key?: string): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: 'auto' } },
+  );
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }),
+  );
+  return client;
+}
+
+const SEARCH = { name: 'search', arguments: { query: 'sourdough bread' } };
+const FOUND = { result: { results: [{ url: 'https://pages.example/bread' }] } };
+
+async function pay(client: Client): Promise<PaymentPayload> {
+  const asked = await client.callTool(SEARCH);
+  expect(asked.isError).toBe(true);
+  const required = asked.structuredContent as unknown as PaymentRequired;
+  return devClient(service).createPaymentPayload(required);
+}
+
+const availableCredits = async (key: string): Promise<unknown> => {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(`${service.apiUrl}/account`, { headers })).json();
+};
+
+test('a tool call is paid on the chain, and its receipt names the transaction', async () => {
+  const client = await connect(service.gatewayUrl);
+  const _meta = { 'x402/payment': await pay(client) };
+  const paid = await client.callTool({ ...SEARCH, _meta });
+  expect(paid).toMatchObject({
+    structuredContent: FOUND,
+    _meta: {
+      'x402/payment-response': {
+        success: true,
+        network: `eip155:${service.dev.chainId}`,
+        transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+        amount: '50',
+      },
+    },
+  });
+  await client.close();
+});
+
+test('one payment is one search and one transfer, over the tool protocol and over HTTP', async () => {
+  const before = (await transfersToPayee(service)).length;
+  const client = await connect(service.gatewayUrl);
+  const payment = await pay(client);
+  const header = Buffer.from(JSON.stringify(payment)).toString('base64');
+  const [tool, http, again] = await Promise.all([
+    client.callTool({ ...SEARCH, _meta: { 'x402/payment': payment } }),
+    service.search(SEARCH.arguments, { 'payment-signature': header }),
+    client.callTool({ ...SEARCH, _meta: { 'x402/payment': payment } }),
+  ]);
+  expect(http.status).toBe(200);
+  const answer: unknown = await http.json();
+  expect(tool.structuredContent).toEqual(answer);
+  expect(again.structuredContent).toEqual(answer);
+  expect((await transfersToPayee(service)).length - before).toBe(1);
+
+  const other = { name: 'search', arguments: { query: 'tide tables' } };
+  const bound = await client.callTool({ ...other, _meta: { 'x402/payment': payment } });
+  expect(bound).toMatchObject({
+    isError: true,
+    structuredContent: { error: 'authorization_bound_to_other_request' },
+  });
+  await client.close();
+});
+
+test('a key pays with one credit, and counts as the account’s usage', async () => {
+  const { apiKey } = service.dev;
+  const before = await availableCredits(apiKey);
+  const client = await connect(service.apiUrl, apiKey);
+  expect(await client.callTool(SEARCH)).toMatchObject({ structuredContent: FOUND });
+  const after = await availableCredits(apiKey);
+  expect(creditsOf(after)).toBe(creditsOf(before) - 1);
+  await client.close();
+});
+
+function creditsOf(account: unknown): number {
+  return (account as { credits: { available: number } }).credits.available;
+}
+
+test('a person signs up, signs in from a client, and the account they chose is charged', async () => {
+  const { visit } = browser(publicUrl);
+  const post = (path: string, form: Record<string, string>) =>
+    visit(new URL(path, publicUrl).href, {
+      method: 'POST',
+      headers: { origin: publicUrl, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(form).toString(),
+    });
+  const [email, password] = ['pat@example.com', 'correct horse battery'];
+  await post('/console/sign-up', { name: 'Pat', email, password });
+  const token = await mailedToken(visit);
+  await post('/console/verify', { token });
+  await post('/console/sign-out', {});
+
+  const resource = `${service.apiUrl}/mcp`;
+  const unauthorized = await fetch(resource, { method: 'POST' });
+  const described = /resource_metadata="([^"]+)"/.exec(
+    unauthorized.headers.get('www-authenticate') ?? '',
+  )?.[1];
+  const metadata: unknown = await (await fetch(described ?? '')).json();
+  expect(metadata).toMatchObject({ resource, authorization_servers: [publicUrl] });
+
+  const redirect_uri = 'http://127.0.0.1:9/callback';
+  const registered = await fetch(`${publicUrl}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'Editor', redirect_uris: [redirect_uri] }),
+  });
+  const { client_id } = (await registered.json()) as { client_id: string };
+  const url = new URL(`${publicUrl}/oauth/authorize`);
+  const code_challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+  const params = { client_id, redirect_uri, resource, response_type: 'code', code_challenge };
+  for (const [name, value] of Object.entries({ ...params, code_challenge_method: 'S256' })) {
+    url.searchParams.set(name, value);
+  }
+  const signIn = await visit(url.href);
+  const to = new URL(signIn.url).searchParams.get('to') ?? '';
+  expect(to).toMatch(/^\/console\/connect\//);
+  const consent = await post('/console/sign-in', { email, password, to });
+  expect(consent.text).toContain('Connect Editor?');
+  const account = /name="account" value="([^"]+)"/.exec(consent.text.replace(/\s+/g, ' '))?.[1];
+  const done = new URL(
+    (await post(new URL(consent.url).pathname, { decision: 'allow', account: account ?? '' })).url,
+  );
+  const exchanged = await fetch(`${publicUrl}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: done.searchParams.get('code') ?? '',
+      code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+      ...{ client_id, redirect_uri },
+    }),
+  });
+  const tokens = (await exchanged.json()) as { access_token: string };
+
+  const client = await connect(service.apiUrl, tokens.access_token);
+  expect(await client.callTool(SEARCH)).toMatchObject({ structuredContent: FOUND });
+  await client.close();
+  const billing = await visit(`${publicUrl}/console/billing`);
+  expect(billing.text).toContain('999');
+
+  const elsewhere = { authorization: `Bearer ${tokens.access_token}` };
+  expect((await service.search(SEARCH.arguments, elsewhere)).status).toBe(401);
+});
+
+async function mailedToken(visit: (url: string) => Promise<{ text: string }>): Promise<string> {
+  for (let tries = 0; tries < 100; tries++) {
+    const { text } = await visit(`${publicUrl}/console/outbox`);
+    const token = /\/console\/verify\?token=([^"&\s<]+)/.exec(text)?.[1];
+    if (token !== undefined) return decodeURIComponent(token);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('no mail came');
+}
