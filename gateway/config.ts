@@ -13,10 +13,11 @@ const integer = (min: number, max: number, standard: number) =>
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
     .default(standard);
 
-const switched = z
-  .enum(['on', 'off'], 'must be "on" or "off"')
-  .default('off')
-  .transform((value) => value === 'on');
+const switched = (standard: 'on' | 'off') =>
+  z
+    .enum(['on', 'off'], 'must be "on" or "off"')
+    .default(standard)
+    .transform((value) => value === 'on');
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
@@ -25,7 +26,7 @@ const rpcUrls = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(httpUrl).min(1).max(16));
 
-const payTo = z.string().transform((text, context): Address => {
+const account = z.string().transform((text, context): Address => {
   const parsed = parseAddress(text);
   if (parsed) return parsed;
   context.addIssue('must be an address (0x and 40 hex digits)');
@@ -41,6 +42,17 @@ const usd = z
     context.addIssue('must be dollars above 0 with at most 6 decimals, such as 0.00005');
     return z.NEVER;
   });
+
+const accounts = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
+  .pipe(z.array(account).max(64));
+
+const secret = z
+  .string()
+  .regex(/^(?:[0-9a-fA-F]{2}){32,64}$/, 'must be 64 to 128 hex digits')
+  .transform((text) => Uint8Array.from(Buffer.from(text, 'hex')));
 
 const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits');
 
@@ -90,12 +102,22 @@ const settings = {
   /** JSON-RPC endpoints of Base, comma-separated. */
   RPC_URLS: rpcUrls.optional(),
   /** The address that receives the payments. */
-  PAY_TO: payTo.optional(),
+  PAY_TO: account.optional(),
   /** Key that sends the transfers and pays their gas; or a file that holds it. */
   RELAYER_PRIVATE_KEY: privateKey.optional(),
   RELAYER_PRIVATE_KEY_FILE: z.string().min(1).optional(),
   /** Price of a search paid per request, in USD. */
   PRICE_USD: usd,
+  /** Whether the live cost of settlement is added to PRICE_USD, as signed quotes. */
+  PRICE_COVERS_GAS: switched('off'),
+  /** Chainlink's feed of ETH in USD, read instead of ETH_USD where the price covers the gas. */
+  ETH_USD_FEED: account.optional(),
+  /** Signs quotes; gateways of one installation share it. Without it one is drawn at each start. */
+  QUOTE_SECRET: secret.optional(),
+  /** Whether wallets that are contracts may pay (ERC-1271, ERC-6492, EIP-7702). */
+  CONTRACT_WALLETS: switched('on'),
+  /** Factories whose wallets the relayer deploys when they first pay (ERC-6492), comma-separated. */
+  EIP6492_FACTORIES: accounts,
   /** ETH in USD, to warn at start when the price cannot cover the gas. */
   ETH_USD: z.coerce.number().positive().max(1e7).default(3000),
   /** Seconds for which a quote and the authorization signed for it are valid. */
@@ -107,7 +129,7 @@ const settings = {
   /** Seconds for which the reply to a settled payment can be fetched again. */
   REPLY_RETENTION_SECONDS: integer(60, 604_800, 3600),
   /** Whether version 1 of x402 is spoken as well. */
-  X402_V1: switched,
+  X402_V1: switched('off'),
 
   /** Where search-core answers: `http://host:port` or `unix:/path`; without it one is started. */
   SEARCH_CORE_URL: z

@@ -7,6 +7,7 @@ import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
 import type { PaymentWire } from './http/search-route.js';
 import type { ChainFacts } from './payment/on-chain.js';
+import type { Pricing } from './payment/pricing.js';
 import { createVerifier, type Confirmed } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
@@ -16,6 +17,7 @@ import { createRpcChain } from './settlement/rpc-chain.js';
 import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
 import { Settlement } from './settlement/settlement.js';
 import { createLocalSigner } from './settlement/signer.js';
+import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
@@ -69,8 +71,8 @@ export async function openPayments(
     description: 'Keyword web search: ranked pages with title, URL and a long passage',
     mimeType: 'application/json',
   };
-  const standing = { terms, resource };
-  const offer = () => standing;
+  const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
+  const { offer } = price;
   const ledger = createLedger({ store, clock, random, owner: random.uuid() });
   const settlement = new Settlement(
     {
@@ -90,7 +92,7 @@ export async function openPayments(
   );
   await settlement.start();
   /** The whole path of a payment, for whatever is sold at an offer. */
-  const paidFor = <Asked>(current: CurrentOffer) => {
+  const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
     const verifier = createVerifier({
       chain: chain.client,
       clock,
@@ -100,9 +102,12 @@ export async function openPayments(
         validityMaxSeconds: VALIDITY_SECONDS_MAX,
         deadlineMs: VERIFY_DEADLINE_MS,
       },
-      eip6492Factories: [],
+      contractWallets: config.CONTRACT_WALLETS,
+      eip6492Factories: config.EIP6492_FACTORIES,
+      ...(honours && { honours }),
     });
     return createPaidSearch<PresentedPayment, Confirmed, Asked>({
+      identifierOf: (payment) => payment.identifier,
       verifier: {
         check: (payment) => verifier.check(payment),
         confirm: async (authorization) => {
@@ -122,7 +127,7 @@ export async function openPayments(
     topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: paidFor(offer),
+    searchForPayment: paidFor(offer, price.honours),
     figures: () =>
       settlement.health().lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
         name: `Relayer ${relayer.slice(0, 10)}…`,
@@ -130,6 +135,7 @@ export async function openPayments(
       })),
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
+      await price.stop();
       const open = await settlement.drain({ deadlineMs });
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },

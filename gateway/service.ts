@@ -98,6 +98,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
+      exclusive: true,
       migrations: MIGRATIONS,
     },
     { clock, random, onFailed: onFatal },

@@ -1,10 +1,10 @@
 import type { PaymentWire } from './http/search-route.js';
 import { createChallengeEncoder, paymentRequiredV1 } from './x402/challenge.js';
 import { encodePaymentResponse, encodePaymentResponseV1 } from './x402/receipt.js';
-import type { PaymentTerms, Resource } from './x402/terms.js';
+import type { Offer } from './x402/terms.js';
 
 /** What a search costs now, and what exactly is sold. The objects stay the same while they stand. */
-export type CurrentOffer = () => { readonly terms: PaymentTerms; readonly resource: Resource };
+export type CurrentOffer = () => Offer;
 
 /** The `error` of a challenge that answers a request without any payment. */
 const UNPAID = 'Payment required';

@@ -1,12 +1,14 @@
 /** `npm run index`: the operator's program to fill, verify and change the search index. */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type CommandPorts, IngestError, indexJsonl, indexStarter } from './ingest/commands.js';
+import { indexJsonl, indexStarter } from './ingest/commands.js';
 import { engineSink } from './ingest/engine-sink.js';
+import { type CommandPorts, IngestError } from './ingest/load.js';
 import { startProgress } from './ingest/progress.js';
 import { type Report, reportJson, reportText } from './ingest/report.js';
 import { pageUrl } from './ingest/url.js';
 import { USAGE } from './ingest/usage.js';
+import { indexArchives } from './ingest/warc/archive.js';
 import { checkIndex } from './index/check.js';
 import type { Page } from './page.js';
 
@@ -43,6 +45,16 @@ const FILL_COMMANDS: Readonly<Record<string, FillCommand>> = {
     argsMax: 1,
     fill: ([directory = 'node_modules'], options, ports) =>
       indexStarter(directory, loadOptions(options), ports),
+  },
+  warc: {
+    argsMin: 1,
+    argsMax: Infinity,
+    fill: (files, options, ports) => indexArchives('warc', files, loadOptions(options), ports),
+  },
+  wet: {
+    argsMin: 1,
+    argsMax: Infinity,
+    fill: (files, options, ports) => indexArchives('wet', files, loadOptions(options), ports),
   },
 };
 

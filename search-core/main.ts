@@ -79,7 +79,8 @@ async function main(): Promise<void> {
     );
   };
   process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  // A terminal's Ctrl-C reaches the child too: its parent decides when to stop it.
+  process.on('SIGINT', process.send ? () => undefined : stop);
   // A parent that started this process is told where it listens, and takes it along when it dies.
   process.once('disconnect', () => stop('disconnect'));
   process.send?.({ url: core.url });

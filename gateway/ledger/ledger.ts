@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../domain/ports.js';
+import type { Address } from '../domain/units.js';
 import type { AuthorizationKey, SignedAuthorization } from '../payment/authorization.js';
 import type { Store } from '../store/store.js';
 import { type Checkpoint, passCheckpoint } from './checkpoint.js';
@@ -11,7 +12,12 @@ import { type LedgerTx, selectPayment, transition, type Transition } from './tra
 export type Reservation =
   | { readonly kind: 'reserved'; readonly payment: Payment }
   /** Somebody holds this authorization already: wait for that payment's outcome. */
-  | { readonly kind: 'exists'; readonly payment: Payment };
+  | { readonly kind: 'exists'; readonly payment: Payment }
+  /**
+   * The payer used this payment identifier for another authorization: that payment's reply is the
+   * answer when its binding is the same, a conflict otherwise. Nothing was reserved.
+   */
+  | { readonly kind: 'identified'; readonly payment: Payment };
 
 /** The books, as far as one paid search needs them. Every method that writes is durable. */
 export interface Ledger {
@@ -22,12 +28,14 @@ export interface Ledger {
   get(paymentId: string): Promise<Payment | undefined>;
   /**
    * Takes the authorization for one search. Concurrent reservations of one authorization see
-   * exactly one `reserved` between them.
+   * exactly one `reserved` between them, and so do those of one payer's `paymentIdentifier` (x402
+   * extension payment-identifier).
    */
   reserve(
     authorization: SignedAuthorization,
     binding: RequestBinding,
     requestId: string,
+    paymentIdentifier?: string,
   ): Promise<Reservation>;
   /** Gives a reservation back before anything was signed; the authorization may be used again. */
   release(paymentId: string, reason: string): Promise<Transition>;
@@ -55,14 +63,28 @@ const liveRow = (db: LedgerTx, key: AuthorizationKey) =>
     .where('released_at', 'is', null)
     .executeTakeFirst();
 
+const namedRow = (db: LedgerTx, payer: Address, identifier: string) =>
+  db
+    .selectFrom('payments')
+    .selectAll()
+    .where('payer', '=', payer)
+    .where('payment_identifier', '=', identifier)
+    .where('released_at', 'is', null)
+    .where('failed_at', 'is', null)
+    .executeTakeFirst();
+
 export function createLedger(parts: LedgerParts): Ledger {
   const { store, clock, random, owner, checkpoint = passCheckpoint } = parts;
   const reserve = async (
     authorization: SignedAuthorization,
     binding: RequestBinding,
     requestId: string,
+    paymentIdentifier?: string,
   ): Promise<Reservation> => {
-    const row = newRow({ id: random.uuid(), authorization, binding, requestId, owner });
+    const row = {
+      ...newRow({ id: random.uuid(), authorization, binding, requestId, owner }),
+      payment_identifier: paymentIdentifier ?? null,
+    };
     const reservation = await store.write(async (tx: LedgerTx): Promise<Reservation> => {
       // The unique index decides; the number of rows is the answer.
       const inserted = await tx
@@ -73,8 +95,10 @@ export function createLedger(parts: LedgerParts): Ledger {
         .executeTakeFirst();
       if (inserted) return { kind: 'reserved', payment: paymentOf(inserted) };
       const existing = await liveRow(tx, authorization);
-      if (!existing) throw new Error('an authorization is neither free nor taken');
-      return { kind: 'exists', payment: paymentOf(existing) };
+      if (existing) return { kind: 'exists', payment: paymentOf(existing) };
+      const named = await namedRow(tx, authorization.from, paymentIdentifier ?? '');
+      if (!named) throw new Error('an authorization is neither free nor taken');
+      return { kind: 'identified', payment: paymentOf(named) };
     });
     if (reservation.kind === 'reserved') await checkpoint('after-reserve');
     return reservation;

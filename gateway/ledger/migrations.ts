@@ -132,6 +132,28 @@ const transactions = ({ int, bytes, strict }: SqlWords) => `create table transac
 
 const TRANSACTIONS_BY_INTENT = `create index transactions_by_intent on transactions (intent_id)`;
 
+const gateways = ({ int, strict }: SqlWords) => `create table gateways (
+  -- One process, from its start to its end.
+  owner text not null primary key,
+  -- Until when it counts as alive; renewed several times before.
+  seen_until ${int} not null
+) ${strict}`;
+
+const lanes = ({ int, strict }: SqlWords) => `create table lanes (
+  chain_id ${int} not null,
+  relayer text not null,
+  -- The process that alone may sign with this key, while it is alive.
+  owner text not null,
+  -- Rises with each change of hands: fences off a former holder that comes back to life.
+  epoch ${int} not null,
+  primary key (chain_id, relayer)
+) ${strict}`;
+
+/** A payer's own id names one payment; a released or failed one gives the id back. */
+const PAYMENTS_ONE_IDENTIFIER = `create unique index payments_one_identifier
+  on payments (payer, payment_identifier)
+  where payment_identifier is not null and released_at is null and failed_at is null`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -155,4 +177,9 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
       TRANSACTIONS_BY_INTENT,
     ],
   },
+  {
+    name: 'ledger-003-leases',
+    statements: (words) => [gateways(words), lanes(words)],
+  },
+  { name: 'ledger-004-identifiers', statements: () => [PAYMENTS_ONE_IDENTIFIER] },
 ];

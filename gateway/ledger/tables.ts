@@ -10,6 +10,8 @@ export interface LedgerTables {
   intents: IntentsTable;
   intent_payments: { intent_id: string; call_index: bigint; payment_id: string };
   transactions: TransactionsTable;
+  gateways: { owner: string; seen_until: bigint };
+  lanes: { chain_id: bigint; relayer: string; owner: string; epoch: bigint };
 }
 
 export interface PaymentsTable {

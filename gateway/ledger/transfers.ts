@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../domain/ports.js';
 import type { Address, Bytes32, TransactionHash } from '../domain/units.js';
 import type { Store } from '../store/store.js';
+import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
 import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
 import type { Payment } from './payment.js';
 import {
@@ -31,20 +32,26 @@ export interface MinedFacts {
 export type Signing =
   | { readonly kind: 'recorded' }
   /** This payment may not be signed (any more); nothing of the intent was recorded. */
-  | { readonly kind: 'refused'; readonly paymentId: string; readonly because: TransitionRefusal };
+  | { readonly kind: 'refused'; readonly paymentId: string; readonly because: TransitionRefusal }
+  /** The relayer key is another process's now: nothing may be signed with it here. */
+  | { readonly kind: 'lease-lost' };
 
 class SigningRefused extends Error {
-  constructor(readonly refusal: Extract<Signing, { kind: 'refused' }>) {
-    super(refusal.because);
+  constructor(readonly refusal: Exclude<Signing, { kind: 'recorded' }>) {
+    super(refusal.kind);
   }
 }
 
 /** The books as the settlement keeps them: every step of moving the money, each one durable. */
 export class TransferBooks {
+  readonly leases: LeaseBooks;
+
   constructor(
     private readonly store: Store,
     private readonly clock: Pick<Clock, 'now'>,
-  ) {}
+  ) {
+    this.leases = new LeaseBooks(store, clock);
+  }
 
   /**
    * Commits an intent with its first transaction and the payments it carries, by call index.
@@ -54,9 +61,11 @@ export class TransferBooks {
     intent: NewIntent,
     transaction: NewTransaction,
     paymentIds: readonly string[],
+    lease: LaneLease,
   ): Promise<Signing> {
     try {
       return await this.store.write(async (tx: LedgerTx): Promise<Signing> => {
+        if (!(await holdsLane(tx, lease))) throw new SigningRefused({ kind: 'lease-lost' });
         const now = BigInt(this.clock.now());
         await tx.insertInto('intents').values(intentRow(intent, now)).execute();
         await tx.insertInto('transactions').values(transactionRow(transaction, now)).execute();
@@ -77,14 +86,19 @@ export class TransferBooks {
     }
   }
 
-  /** Commits a transaction that takes another's place at the same nonce, before its broadcast. */
-  recordReplacement(transaction: NewTransaction): Promise<void> {
+  /**
+   * Commits a transaction that takes another's place at the same nonce, before its broadcast.
+   * False when the relayer key is another process's now: then it must not be broadcast.
+   */
+  recordReplacement(transaction: NewTransaction, lease: LaneLease): Promise<boolean> {
     return this.store.write(async (tx: LedgerTx) => {
+      if (!(await holdsLane(tx, lease))) return false;
       const now = BigInt(this.clock.now());
       await tx.insertInto('transactions').values(transactionRow(transaction, now)).execute();
       for (const id of await carriedBy(tx, transaction.intentId)) {
         await transition(tx, id, mayBroadcast, { transaction_hash: transaction.hash });
       }
+      return true;
     });
   }
 
@@ -248,6 +262,20 @@ export class TransferBooks {
       const changes = { released_at: BigInt(this.clock.now()), reason: 'gateway_restarted' };
       for (const { id } of abandoned) await transition(tx, id, mayRelease, changes);
       return abandoned.length;
+    });
+  }
+
+  /** Takes over an open payment of a dead process; of all who try, exactly one gets true. */
+  claim(paymentId: string, from: string, to: string): Promise<boolean> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const claimed = await tx
+        .updateTable('payments')
+        .set({ owner: to })
+        .where('id', '=', paymentId)
+        .where('owner', '=', from)
+        .returning('id')
+        .executeTakeFirst();
+      return claimed !== undefined;
     });
   }
 

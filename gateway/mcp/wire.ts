@@ -1,15 +1,13 @@
 import { paymentRequired } from '../x402/challenge.js';
 import { settleResponse } from '../x402/receipt.js';
-import type { PaymentTerms, Resource } from '../x402/terms.js';
+import type { Offer } from '../x402/terms.js';
 import type { McpPaymentWire } from './result.js';
 
 /**
  * The challenge and the receipt of a tool call. They name the same terms and the same resource as
  * those of POST /search, so that one authorization is one payment, whichever way it comes in.
  */
-export function createMcpWire(
-  offer: () => { readonly terms: PaymentTerms; readonly resource: Resource },
-): McpPaymentWire {
+export function createMcpWire(offer: () => Offer): McpPaymentWire {
   return {
     paymentRequired: ({ error }) => ({ ...paymentRequired({ ...offer(), error }) }),
     paymentResponse: (receipt) => ({ ...settleResponse(receipt) }),

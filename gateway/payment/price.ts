@@ -29,7 +29,7 @@ export interface SettlementGas {
 /** A price that follows the cost of settling it. */
 export interface LivePrice {
   /** The floor and the cost as last seen. */
-  amount(): UsdcUnits;
+  readonly amount: () => UsdcUnits;
   /** Asks the chain once. @throws when the cost cannot be told; the last known one then stands. */
   refresh(): Promise<void>;
   /** Refreshes every `everyMs` until `signal` aborts; a failure is logged and the price stands. */

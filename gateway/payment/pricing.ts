@@ -8,22 +8,14 @@ import {
   type UsdcUnits,
 } from '../domain/units.js';
 import type { PresentedPayment } from '../x402/payment.js';
-import type { PaymentTerms, Resource } from '../x402/terms.js';
+import type { Offer, PaymentTerms, Resource } from '../x402/terms.js';
 import type { Quotes } from './quotes.js';
-
-/** What is asked now. The objects stay the same for as long as they stand. */
-export interface Offer {
-  readonly terms: PaymentTerms;
-  readonly resource: Resource;
-  /** More for the challenge's `extra`; payers send it back. */
-  readonly extra?: Readonly<Record<string, unknown>>;
-}
 
 /** A price that may change, and the promise to honour it for a while. */
 export interface Pricing {
-  offer(): Offer;
+  readonly offer: () => Offer;
   /** Whether a payment at another price than today's was quoted here and may still be made. */
-  honours(payment: PresentedPayment): boolean;
+  readonly honours: (payment: PresentedPayment) => boolean;
 }
 
 export interface PricingOptions {

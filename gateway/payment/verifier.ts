@@ -3,7 +3,7 @@ import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
 import { unixSeconds, type Address, type UnixSeconds } from '../domain/units.js';
 import type { PresentedPayment } from '../x402/payment.js';
 import { reasons } from '../x402/reasons.js';
-import type { PaymentTerms, Resource } from '../x402/terms.js';
+import type { Offer, PaymentTerms } from '../x402/terms.js';
 import type { CheckedAuthorization, SignedAuthorization } from './authorization.js';
 import { askChain, type ChainAnswer, type ChainCaller, type ChainFacts } from './on-chain.js';
 import { createRounds } from './rounds.js';
@@ -21,7 +21,7 @@ export interface VerifierOptions {
   /** Only its monotonic side is used. */
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** What is asked now. */
-  readonly offer: () => { readonly terms: PaymentTerms; readonly resource: Resource };
+  readonly offer: () => Offer;
   /** Whether a payment at another price may be made because it was quoted; no one by default. */
   readonly honours?: (payment: PresentedPayment) => boolean;
   readonly limits: WindowLimits & {

@@ -25,12 +25,16 @@ export interface Verifier<Presented, Confirmed> {
 export interface PaymentLedger {
   /** The payment of this authorization that was not released, if there is one. */
   find(key: AuthorizationKey): Promise<Payment | undefined>;
-  /** Of all concurrent calls for one authorization, over all gateways, exactly one reserves. */
+  /**
+   * Of all concurrent calls for one authorization, over all gateways, exactly one reserves.
+   * `identified`: the payer's own identifier names that payment, by another authorization.
+   */
   reserve(
     authorization: SignedAuthorization,
     binding: RequestBinding,
     requestId: string,
-  ): Promise<{ kind: 'reserved'; payment: Payment } | { kind: 'exists'; payment: Payment }>;
+    paymentIdentifier: string | undefined,
+  ): Promise<{ kind: 'reserved' | 'exists' | 'identified'; payment: Payment }>;
   /** Gives a reservation back before anything was signed; the authorization may be used again. */
   release(paymentId: string, reason: string): Promise<unknown>;
   /** Records the reply durably; from here on the payment will be settled, whoever is left. */
@@ -48,6 +52,8 @@ export interface PaymentSettlement {
 }
 
 export interface PaidSearchParts<Presented, Confirmed> {
+  /** The payer's own id of the payment (x402 extension payment-identifier), where it sent one. */
+  identifierOf(presented: Presented): string | undefined;
   readonly verifier: Verifier<Presented, Confirmed>;
   readonly ledger: PaymentLedger;
   readonly settlement: PaymentSettlement;
@@ -58,6 +64,7 @@ export interface PaidSearchParts<Presented, Confirmed> {
 /** What is bought, by an authorization that has passed every check that needs no I/O. */
 interface Purchase<Asked> {
   readonly authorization: CheckedAuthorization;
+  readonly identifier: string | undefined;
   readonly binding: RequestBinding;
   readonly request: Asked;
   readonly run: (request: Asked, context: RunContext) => ReturnType<RunSearch>;
@@ -85,9 +92,18 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
     const refusal =
       settlement.admits(authorization) ?? asRefusal(await verifier.confirm(authorization));
     if (refusal) return refused(requestId, refusal);
-    const reservation = await ledger.reserve(authorization, binding, requestId);
-    if (reservation.kind === 'exists') return replay(reservation.payment, purchase);
-    return serve(reservation.payment, purchase, { requestId, signal });
+    const { identifier } = purchase;
+    const { kind, payment } = await ledger.reserve(authorization, binding, requestId, identifier);
+    switch (kind) {
+      case 'reserved':
+        return serve(payment, purchase, { requestId, signal });
+      case 'exists':
+        return replay(payment, purchase);
+      case 'identified':
+        // The chain has just judged this payer's signature; the new authorization is not used.
+        if (payment.binding !== binding) return refused(requestId, CONFLICT);
+        return concludeOther(payment, requestId);
+    }
   };
 
   const serve = async (
@@ -116,6 +132,11 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
     const { authorization, binding, requestId } = purchase;
     if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
+    return concludeOther(payment, requestId);
+  };
+
+  /** Waits for the outcome of a payment that another request brings about. */
+  const concludeOther = async (payment: Payment, requestId: string): Promise<SearchReply> => {
     const outcome = await settlement.outcome(payment.id, wait);
     const reply = outcome.kind === 'settled' ? outcome.reply : undefined;
     return conclude(payment, reply, outcome, requestId);
@@ -123,14 +144,16 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
 
   return async (
     presented: Presented,
-    purchase: Omit<Purchase<Asked>, 'authorization'>,
+    purchase: Omit<Purchase<Asked>, 'authorization' | 'identifier'>,
     signal: AbortSignal,
   ): Promise<SearchReply> => {
     const authorization = await verifier.check(presented);
     if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
     const { signature } = authorization;
     const flight = `${keyText(authorization)} ${signature} ${purchase.binding}`;
-    return flights.join(flight, signal, (end) => buy({ ...purchase, authorization }, end));
+    return flights.join(flight, signal, (end) =>
+      buy({ ...purchase, authorization, identifier: parts.identifierOf(presented) }, end),
+    );
   };
 }
 
@@ -151,6 +174,11 @@ const BOUND = refuse(
   'authorization_bound_to_other_request',
   'This authorization was first used for another search. Sign a new one for this search.',
   { reason: 'authorization_bound_to_other_request' },
+);
+
+const CONFLICT = refuse(
+  'payment_identifier_conflict',
+  'This payment identifier was used for another request. Use a new one for each request.',
 );
 
 function asRefusal(value: object): Refusal | undefined {

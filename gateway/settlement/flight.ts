@@ -11,8 +11,8 @@ import { transferredBy } from './results.js';
 
 export interface FlightParts extends SettlementParts {
   readonly facts: ChainFacts;
-  /** Signs the intent again with other fees. */
-  sign(fees: Fees, replaces: TransactionHash): Promise<NewTransaction>;
+  /** Signs the intent with other fees and commits it; undefined when the key is not ours now. */
+  replace(fees: Fees, replaces: TransactionHash): Promise<NewTransaction | undefined>;
   /** The nonce is taken in a block (or by a stranger): the lane has room again. */
   onIncluded(): void;
   /** Its receipt is confirmed and in the books, or a stranger's transaction took the nonce. */
@@ -128,7 +128,7 @@ export class Flight implements Watched {
 
   /** Signs the same call at the same nonce for more, unless that exceeds the cap. */
   async #replace(): Promise<void> {
-    const { books, facts, settings, log, clock } = this.parts;
+    const { facts, settings, log, clock } = this.parts;
     const previous = this.#newest;
     const { baseFee } = await facts.refresh();
     const fees = bumpedFees(previous, baseFee, settings);
@@ -137,8 +137,8 @@ export class Flight implements Watched {
       log.error({ transaction: previous.hash }, 'a transaction is stuck at the fee cap');
       return;
     }
-    const transaction = await this.parts.sign(fees, previous.hash);
-    await books.recordReplacement(transaction);
+    const transaction = await this.parts.replace(fees, previous.hash);
+    if (!transaction) return;
     this.#transactions.push(transaction);
     const maxFeePerGas = fees.maxFeePerGas.toString();
     log.warn({ replaces: previous.hash, by: transaction.hash, maxFeePerGas }, 'replacing');

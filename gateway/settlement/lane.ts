@@ -1,5 +1,6 @@
 import { bytesToHex } from 'viem';
 import type { Address, TransactionHash } from '../domain/units.js';
+import type { LaneLease } from '../ledger/leases.js';
 import type { Intent, IntentPurpose, NewIntent, NewTransaction } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
 import { type Call, paymentsCall } from './calls.js';
@@ -14,7 +15,12 @@ import type { Signer } from './signer.js';
 const FILLER_GAS = 30_000n;
 
 /** Why a relayer takes no new work at present. */
-export type HaltReason = 'not-started' | 'out-of-gas-money' | 'stopped';
+export type HaltReason =
+  | 'not-started'
+  /** Another gateway holds the key. */
+  | 'leased-elsewhere'
+  | 'out-of-gas-money'
+  | 'stopped';
 
 export interface LaneParts extends SettlementParts {
   readonly signer: Signer;
@@ -32,6 +38,7 @@ export interface LaneParts extends SettlementParts {
 export class Lane {
   #nextNonce = 0n;
   #halted: HaltReason | undefined = 'not-started';
+  #lease: LaneLease | undefined;
   /** Wei, as last seen, minus what was spent since. */
   #balance = 0n;
   /** Wei that reopens a lane which ran dry: what the refused transaction may cost at least. */
@@ -85,7 +92,12 @@ export class Lane {
    * again is harmless.
    */
   async start(): Promise<void> {
-    const { books, chain } = this.parts;
+    const { books, chain, ledger } = this.parts;
+    this.#lease = await books.leases.takeLane(chain.chainId, this.address, ledger.owner);
+    if (!this.#lease) {
+      this.#halted = 'leased-elsewhere';
+      return;
+    }
     const used = await chain.nonce(this.address);
     const open = await books.openIntents(chain.chainId, this.address);
     const last = await books.lastNonce(chain.chainId, this.address);
@@ -103,6 +115,17 @@ export class Lane {
   /** Takes no new work; what is in flight stays in the books for the next start. */
   stop(): void {
     this.#halted = 'stopped';
+  }
+
+  /** Gives up what is in flight when another gateway has taken the key over; it has it all. */
+  async checkLease(): Promise<void> {
+    if (!this.#lease || (await this.parts.books.leases.holds(this.#lease))) return;
+    this.parts.log.error({ relayer: this.address }, 'another gateway took over this relayer');
+    this.#halted = 'leased-elsewhere';
+    this.#lease = undefined;
+    for (const flight of this.#flying) this.parts.follower.forget(flight);
+    this.#flying.clear();
+    this.#inFlight.clear();
   }
 
   /** Looks at the relayer's balance: halts the lane before its gas runs out, or opens it again. */
@@ -149,6 +172,7 @@ export class Lane {
   ): Promise<Flight | undefined> {
     const { random, chain, books, facts, settings, checkpoint } = this.parts;
     const { gasLimit, to, data } = call;
+    if (!this.#lease) return undefined;
     const id = random.uuid();
     const intent: NewIntent = {
       id,
@@ -168,10 +192,12 @@ export class Lane {
     const signing = await books.recordSigned(
       intent,
       transaction,
-      payments.map(({ id }) => id),
+      payments.map((payment) => payment.id),
+      this.#lease,
     );
-    if (signing.kind === 'refused') {
-      this.parts.log.info({ ...signing }, 'a payment changed before it was signed');
+    if (signing.kind !== 'recorded') {
+      this.parts.log.info({ ...signing }, 'could not take a transaction into the books');
+      await this.checkLease();
       return undefined;
     }
     if (nonce === this.#nextNonce) this.#nextNonce += 1n;
@@ -195,7 +221,12 @@ export class Lane {
   #fly(intent: Intent): Flight {
     const flight: Flight = new Flight(intent, {
       ...this.parts,
-      sign: (fees, replaces) => this.#transactionOf(intent, fees, replaces),
+      replace: async (fees, replaces) => {
+        const transaction = await this.#transactionOf(intent, fees, replaces);
+        if (!this.#lease) return undefined;
+        const isOurs = await this.parts.books.recordReplacement(transaction, this.#lease);
+        return isOurs ? transaction : undefined;
+      },
       onIncluded: () => {
         this.#inFlight.delete(flight);
         this.parts.onFree();

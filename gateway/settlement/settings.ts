@@ -28,6 +28,8 @@ export interface SettlementSettings extends FeeSettings {
   readonly housekeepingMs: number;
   /** Milliseconds between looks at the safe head while settled transfers are above it. */
   readonly finalityMs: number;
+  /** Milliseconds without a sign of life after which a gateway counts as dead. */
+  readonly leaseMs: number;
   /** Milliseconds between reads of the books for an outcome that another process brings about. */
   readonly outcomePollMs: number;
 }
@@ -49,5 +51,6 @@ export const SETTLEMENT_DEFAULTS: SettlementSettings = {
   maxFeePerGasCap: 5_000_000_000n,
   housekeepingMs: 5000,
   finalityMs: 60_000,
+  leaseMs: 20_000,
   outcomePollMs: 250,
 };

@@ -32,12 +32,13 @@ export interface SettlementHealth {
 export class Settlement {
   private readonly parts: SettlementParts;
   readonly #queue = new PaymentQueue();
-  readonly #waiters: Waiters;
+  readonly #waiters: Waiters<Payment | undefined>;
   readonly #facts: ChainFacts;
   readonly #follower: BlockFollower;
   readonly #lanes: readonly Lane[];
   readonly #stopping = new AbortController();
   #housekeeping: Promise<void> | undefined;
+  #heart: Promise<void> | undefined;
   #isPumping = false;
   #finalityAtMs = -Infinity;
 
@@ -73,9 +74,9 @@ export class Settlement {
   async start(): Promise<void> {
     const head = await this.#facts.refresh();
     this.#follower.suppose(this.parts.clock.now() - head.timestamp * 1000);
-    const { books, ledger, log } = this.parts;
-    const released = await books.releaseAbandoned((owner) => owner !== ledger.owner);
-    if (released > 0) log.info({ released }, 'released the reservations of an earlier process');
+    const { books, ledger, settings } = this.parts;
+    await books.leases.beat(ledger.owner, settings.leaseMs);
+    this.#heart = this.#beat();
     for (const lane of this.#lanes) await lane.start();
     await this.#takeUpOpenPayments();
     this.#housekeeping = this.#keepHouse();
@@ -120,7 +121,7 @@ export class Settlement {
     const { clock, ledger, settings } = this.parts;
     const deadline = clock.monotonicMs() + waitMs;
     for (;;) {
-      const payment = await ledger.get(paymentId);
+      const payment = await this.#waiters.look(paymentId, () => ledger.get(paymentId));
       if (!payment) throw new Error(`no payment ${paymentId}`);
       const outcome = outcomeOf(payment);
       const leftMs = deadline - clock.monotonicMs();
@@ -152,6 +153,7 @@ export class Settlement {
     for (const lane of this.#lanes) lane.stop();
     await this.#follower.stop();
     await this.#housekeeping;
+    await this.#heart;
     return open();
   }
 
@@ -249,22 +251,39 @@ export class Settlement {
     return payment.authorization.validBefore <= this.#facts.now();
   }
 
-  /** Finds payments in the books that nobody in this process works on, or whose time is up. */
+  /**
+   * Finds payments in the books that nobody works on, or whose time is up: what this process
+   * knows only from the books, and what processes that are dead now have left behind.
+   */
   async #takeUpOpenPayments(): Promise<void> {
-    for (const payment of await this.parts.books.openPayments()) {
-      if (this.#isExpired(payment) || !this.#isCarried(payment.id)) await this.#resolve(payment.id);
+    const { books, ledger, log } = this.parts;
+    const living = await books.leases.living(ledger.owner);
+    const released = await books.releaseAbandoned((owner) => !living.has(owner));
+    if (released > 0) log.info({ released }, 'released the reservations of a dead process');
+    for (const payment of await books.openPayments()) {
+      const { id, owner } = payment;
+      if (owner !== ledger.owner) {
+        if (living.has(owner) || !(await books.claim(id, owner, ledger.owner))) continue;
+      }
+      if (this.#isExpired(payment) || !this.#isCarried(id)) await this.#resolve(id);
     }
+  }
+
+  /** Renews this process's presence well before others would take it for dead. */
+  async #beat(): Promise<void> {
+    const { books, ledger, log, settings } = this.parts;
+    while (await this.#isStillOpenAfter(settings.leaseMs / 4)) {
+      await books.leases.beat(ledger.owner, settings.leaseMs).catch((error: unknown) => {
+        log.warn({ error: String(error) }, 'could not renew the presence of this gateway');
+      });
+    }
+    await books.leases.leave(ledger.owner).catch(() => undefined);
   }
 
   /** Looks after what no event would ever wake: deadlines, balances, finality. */
   async #keepHouse(): Promise<void> {
-    const { clock, log, settings } = this.parts;
-    const { signal } = this.#stopping;
-    const sleeps = async () => {
-      await clock.sleep(settings.housekeepingMs, signal);
-      return !signal.aborted;
-    };
-    while (await sleeps()) {
+    const { log, settings } = this.parts;
+    while (await this.#isStillOpenAfter(settings.housekeepingMs)) {
       try {
         await this.#lookAfterLanes();
         await this.#takeUpOpenPayments();
@@ -275,9 +294,17 @@ export class Settlement {
     }
   }
 
+  /** Rests; false when it was woken because everything stops. */
+  async #isStillOpenAfter(ms: number): Promise<boolean> {
+    const { signal } = this.#stopping;
+    await this.parts.clock.sleep(ms, signal);
+    return !signal.aborted;
+  }
+
   async #lookAfterLanes(): Promise<void> {
     for (const lane of this.#lanes) {
-      if (lane.halted === 'not-started') await lane.start();
+      await lane.checkLease();
+      if (lane.halted === 'not-started' || lane.halted === 'leased-elsewhere') await lane.start();
       else if (lane.halted === 'out-of-gas-money') await lane.refreshBalance();
     }
   }

@@ -1,8 +1,9 @@
 import type { Clock } from '../domain/ports.js';
 
 /** Those who wait for news of a payment, in this process. */
-export class Waiters {
+export class Waiters<News> {
   readonly #waiting = new Map<string, Set<AbortController>>();
+  readonly #looks = new Map<string, Promise<News>>();
 
   constructor(private readonly clock: Pick<Clock, 'sleep'>) {}
 
@@ -16,8 +17,21 @@ export class Waiters {
     if (others.size === 0) this.#waiting.delete(paymentId);
   }
 
+  /** Reads the books for a payment; those who look at the same moment share one read. */
+  look(paymentId: string, read: () => Promise<News>): Promise<News> {
+    const running = this.#looks.get(paymentId);
+    if (running) return running;
+    const look = read().finally(() => {
+      if (this.#looks.get(paymentId) === look) this.#looks.delete(paymentId);
+    });
+    this.#looks.set(paymentId, look);
+    return look;
+  }
+
   /** Tells everyone who waits for this payment to look at the books. */
   announce(paymentId: string): void {
+    // A read that began before this news may not show it.
+    this.#looks.delete(paymentId);
     for (const wake of this.#waiting.get(paymentId) ?? []) wake.abort();
   }
 }

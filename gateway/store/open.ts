@@ -10,6 +10,8 @@ export interface StoreSettings {
   /** All rooms' migrations, in the order in which they run. */
   readonly migrations: readonly Migration[];
   readonly limits?: StoreLimits;
+  /** SQLite: refuses to open a file that another process has opened like this. Default false. */
+  readonly exclusive?: boolean;
   /** PostgreSQL connections at most; default 10. */
   readonly connectionsMax?: number;
 }

@@ -104,6 +104,7 @@ export async function openPostgres(settings: PostgresSettings): Promise<Store> {
 
   return {
     engine: 'postgres',
+    isExclusive: false,
     write: async (work) => {
       if (!isOpen) throw new StoreUnavailable('closed');
       if (counts.queuedWrites >= limits.queuedWritesMax) throw new StoreUnavailable('busy');

@@ -20,6 +20,8 @@ export interface SqliteSettings {
   /** Told once when a commit failed so that the process has to restart. */
   readonly onFailed: (error: unknown) => void;
   readonly limits?: StoreLimits;
+  /** Refuses to open a file that another process has opened like this. */
+  readonly exclusive?: boolean;
 }
 
 /** How long a statement waits for another process's lock, in milliseconds. */
@@ -33,6 +35,23 @@ function connect(file: string): Database.Database {
   database.exec('pragma synchronous = full');
   database.exec('pragma foreign_keys = on');
   return database;
+}
+
+/**
+ * Holds a lock beside the database for as long as the process lives; the system gives it back
+ * even after a kill. The database itself stays readable for others.
+ * @throws when another process holds it.
+ */
+function lockFile(file: string): Database.Database {
+  const lock = new Database(`${file}.lock`);
+  try {
+    lock.exec('pragma locking_mode = exclusive');
+    lock.exec('begin exclusive');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw new Error(`another gateway runs on ${file}: stop it first`, { cause: error });
+  }
 }
 
 function pragma(database: Database.Database, name: string): unknown {
@@ -88,6 +107,8 @@ function classifySqliteError(error: unknown): UnavailableReason | undefined {
 /** Opens (or creates) a SQLite database, brings its schema up to date, and proves durability. */
 export async function openSqlite(settings: SqliteSettings): Promise<Store> {
   const { file, migrations, defer, onFailed, limits = STORE_LIMITS } = settings;
+  const isMemory = file === ':memory:';
+  const lock = settings.exclusive && !isMemory ? lockFile(file) : undefined;
   const writing = connect(file);
   const group = new GroupCommit(batchConnection(writing), limits, defer, onFailed);
   const writer = libsqlKysely<unknown>(writing);
@@ -99,18 +120,19 @@ export async function openSqlite(settings: SqliteSettings): Promise<Store> {
 
   // A second connection sees committed facts only. A database in memory has just the one, so its
   // reads wait until the batch that is being written has ended.
-  const isMemory = file === ':memory:';
   const reading = isMemory ? writing : connect(file);
   const reader = libsqlKysely<unknown>(reading, isMemory ? () => group.batch : undefined);
 
   return {
     engine: 'sqlite',
+    isExclusive: isMemory || lock !== undefined,
     write,
     read: (work) => work(reader as Parameters<typeof work>[0]),
     health: (): StoreHealth => ({ ready: group.ready, ...group.counts }),
     close: async () => {
       await group.close();
       for (const database of new Set([reading, writing])) if (database.open) database.close();
+      if (lock?.open) lock.close();
     },
   };
 }

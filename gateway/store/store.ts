@@ -9,6 +9,8 @@ import { refuse, type Refusal } from '../domain/refusal.js';
  */
 export interface Store {
   readonly engine: 'sqlite' | 'postgres';
+  /** True when no other process can use this database while this one lives. */
+  readonly isExclusive: boolean;
 
   /**
    * Runs `work` in a transaction and resolves with its result once that is durable: nothing is

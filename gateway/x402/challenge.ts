@@ -1,15 +1,12 @@
 import type { PaymentRequired, PaymentRequiredV1 } from '@x402/core/types';
 import { encodeJson } from './base64.js';
 import { PAYMENT_IDENTIFIER, paymentIdentifierDeclaration } from './payment-identifier.js';
-import { requirements, requirementsV1, type PaymentTerms, type Resource } from './terms.js';
+import { requirements, requirementsV1, type Offer } from './terms.js';
 
-interface ChallengeParts {
-  readonly terms: PaymentTerms;
-  readonly resource: Resource;
-  /** The x402 reason, when a payment was sent and is not acceptable. */
+/** What is asked, and why a payment that was sent is not acceptable. */
+interface ChallengeParts extends Offer {
+  /** The x402 reason. */
   readonly error?: string;
-  /** More for `extra`, for example a signed quote. */
-  readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /** The challenge as an object: for the header, and for transports that carry JSON (MCP). */

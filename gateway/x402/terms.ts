@@ -20,6 +20,14 @@ export interface Resource {
   readonly mimeType?: string;
 }
 
+/** What is asked now. The objects stay the same for as long as they stand. */
+export interface Offer {
+  readonly terms: PaymentTerms;
+  readonly resource: Resource;
+  /** More for the challenge's `extra`, for example a signed quote; payers send it back. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
 /** The CAIP-2 name of an EVM chain, as version 2 writes it. */
 export function network(chainId: number): `eip155:${number}` {
   return `eip155:${chainId}`;

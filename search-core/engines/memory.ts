@@ -142,10 +142,11 @@ function entry(page: Page): Entry {
     }
     return length;
   };
+  const text = cleanText(page.text);
   const titleLength = add(page.title, 0, BODY_START - 1, TITLE_OCCURRENCES_MAX);
-  const bodyLength = add(page.text, BODY_START, Infinity, Infinity);
+  const bodyLength = add(text, BODY_START, Infinity, Infinity);
   return {
-    page: { ...page, text: cleanText(page.text) },
+    page: { ...page, text },
     positions: new Map([...positions].map(([term, list]) => [term, Int32Array.from(list)])),
     body: lengthCode(bodyLength),
     title: lengthCode(titleLength),

@@ -1,6 +1,8 @@
 import { Tokens, tokenize } from '../analyze/tokenize.js';
 import type { Directory } from '../disk/directory.js';
 import type { Page } from '../page.js';
+import { cleanText } from '../passage/clean.js';
+import { splitText } from '../passage/parts.js';
 import { BODY_START } from '../rank/nearness.js';
 import type { SegmentMeta } from './files.js';
 import { TITLE_OCCURRENCES_MAX } from './postings/layout.js';
@@ -45,9 +47,12 @@ export class Inverter {
   add(page: Page): void {
     const title = this.append(page.title, BODY_START - 1);
     this.titleEnds.push(this.length);
-    const body = this.append(page.text, Infinity);
+    const parts = splitText(cleanText(page.text)).map((text) => ({
+      text,
+      words: this.append(text, Infinity),
+    }));
     this.bodyEnds.push(this.length);
-    this.writer.addPage(page, body, title);
+    this.writer.addPage(page.url, page.title, parts, title);
   }
 
   /** Writes the segment. The inverter is used up. */

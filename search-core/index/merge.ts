@@ -37,7 +37,11 @@ function copyPages(writer: SegmentWriter, { segment, deleted }: MergeInput): Int
     if (whole) writer.stored.addBlock(packed, end - first);
     for (let d = first; d < end; d++) {
       if (deleted.has(d)) continue;
-      if (!whole) writer.stored.add(segment.page(d));
+      if (!whole) {
+        // Never a long page: those have a block to themselves.
+        const { url, title, text } = segment.page(d);
+        writer.stored.add(url, title, [{ text, words: 0 }]);
+      }
       numbers[d] = writer.documents;
       const [body = 0, title = 0] = segment.norms.subarray(2 * d, 2 * d + 2);
       writer.addDocument(hashes[d] ?? 0, body, title);

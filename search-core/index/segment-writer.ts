@@ -1,13 +1,11 @@
 import { CheckedWriter } from '../disk/checked.js';
 import type { Directory } from '../disk/directory.js';
-import type { Page } from '../page.js';
 import { lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
-import { cleanText } from '../passage/clean.js';
 import { averages, SEGMENT_FILES, type SegmentMeta } from './files.js';
 import { hashUrl, writeKeys } from './keys.js';
 import { TermEncoder } from './postings/encoder.js';
 import { bodyOccurrences, titleOccurrences } from './postings/layout.js';
-import { StoredWriter } from './stored.js';
+import { StoredWriter, type TextPart } from './stored.js';
 import { TermsWriter } from './terms.js';
 
 /**
@@ -33,10 +31,11 @@ export class SegmentWriter {
     return this.hashes.length;
   }
 
-  /** Adds a page and its lengths in words. */
-  addPage(page: Page, bodyLength: number, titleLength: number): void {
-    this.stored.add({ ...page, text: cleanText(page.text) });
-    this.addDocument(hashUrl(page.url), lengthCode(bodyLength), lengthCode(titleLength));
+  /** Adds a page, its text in parts, and the length of its title in words. */
+  addPage(url: string, title: string, parts: readonly TextPart[], titleLength: number): void {
+    this.stored.add(url, title, parts);
+    const bodyLength = parts.reduce((sum, { words }) => sum + words, 0);
+    this.addDocument(hashUrl(url), lengthCode(bodyLength), lengthCode(titleLength));
   }
 
   /** Adds a document whose page was taken over with its block. */

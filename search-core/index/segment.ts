@@ -5,11 +5,13 @@ import { type SegmentFile, type SegmentMeta } from './files.js';
 import { hashUrl, KeysReader } from './keys.js';
 import { PostingsCursor } from './postings/cursor.js';
 import { PositionsReader } from './postings/positions.js';
-import { StoredReader } from './stored.js';
+import { type PickParts, StoredReader } from './stored.js';
 import { TermsReader } from './terms.js';
 
 type InMemory = Exclude<SegmentFile, 'text'>;
 const IN_MEMORY: readonly InMemory[] = ['terms', 'postings', 'positions', 'norms', 'keys', 'pages'];
+
+const NO_PARTS: PickParts = () => ({ from: 0, to: 0 });
 
 /** The memory of an open segment, for other threads. */
 export type SegmentHandle = Readonly<Record<InMemory, SharedFileHandle>>;
@@ -70,14 +72,15 @@ export class Segment {
     return new PositionsReader(this.files.positions, cursor);
   }
 
-  page(document: number): Page {
-    return this.stored.page(document);
+  /** A page, with the wanted parts of its text if it is long. */
+  page(document: number, pick?: PickParts): Page {
+    return this.stored.page(document, pick);
   }
 
   /** The document that holds a URL, deleted or not; −1 if none does. */
   find(url: string): number {
     const found = this.keys.documents(hashUrl(url));
-    return found.find((document) => this.page(document).url === url) ?? -1;
+    return found.find((document) => this.page(document, NO_PARTS).url === url) ?? -1;
   }
 
   /** The hash of each document's URL. */
@@ -93,7 +96,7 @@ export class Segment {
   /** Compares all checksums, on disk as it is now; throws DamagedIndexError. */
   verify(): void {
     for (const kind of IN_MEMORY) this.files[kind].verify();
-    for (const block of this.stored.all()) block;
+    this.stored.verify();
   }
 
   /** Bytes of data in one of its files. */

@@ -5,18 +5,29 @@ import type { Page } from '../page.js';
 import { ByteReader, ByteWriter } from './codec/varint.js';
 
 /**
- * What a page looks like to a reader: URL, title and text, compressed (DEFLATE, RFC 1951) in blocks
- * of at least 4 KiB: half as much again is saved beside single small pages, and a block takes some
- * 20 µs to unpack. Larger blocks save little more and cost every result.
+ * What a page looks like to a reader: URL, title and text, compressed (DEFLATE, RFC 1951).
  *
- *     file `text`   per block: uint32 CRC-32 of the rest, uint32 unpacked bytes, DEFLATE data
- *                   unpacked: per page three varints (bytes of URL, title, text); then the bytes
+ * Pages are gathered in blocks of at least 4 KiB: larger ones save little more, and unpacking one
+ * costs every result. The text of a long page is in parts (see `splitText`), packed one by one in a
+ * block of its own, so that a passage can be made without unpacking all of it.
+ *
+ *     file `text`   blocks: uint32 CRC-32 of the head, uint32 bytes of the packed head,
+ *                   packed head, packed parts
+ *                   head: per page varint bytes of URL, title, text; then these bytes; and for a
+ *                   long page (its text has 0 bytes here) varint number of parts, and per part
+ *                   varint words, varint packed bytes, varint CRC-32
  *     file `pages`  per block: float64 offset, float64 first page; and one more for the end
  */
 const BLOCK_BYTES = 4096;
 /** Level 3 packs 1.1 times as large as level 6 and takes half the time. */
 const LEVEL = 3;
 const HEADER_BYTES = 8;
+
+/** A part of a text and the words in it. */
+export interface TextPart {
+  readonly text: string;
+  readonly words: number;
+}
 
 /** Writes pages in order. */
 export class StoredWriter {
@@ -33,13 +44,13 @@ export class StoredWriter {
     this.pages = new CheckedWriter(directory, `${segment}.pages`);
   }
 
-  add({ url, title, text }: Page): void {
-    for (const part of [url, title, text]) {
-      const bytes = Buffer.from(part);
-      this.heads.varint(bytes.length);
-      this.bodies.append(bytes);
+  add(url: string, title: string, parts: readonly TextPart[]): void {
+    const [first, ...more] = parts;
+    if (more.length > 0) {
+      this.addLong(url, title, parts);
+      return;
     }
-    this.inBlock++;
+    this.addStrings(url, title, first?.text ?? '');
     if (this.bodies.length >= BLOCK_BYTES) this.flush();
   }
 
@@ -59,21 +70,66 @@ export class StoredWriter {
     this.pages.finish();
   }
 
-  private flush(): void {
+  private addStrings(...strings: readonly string[]): void {
+    for (const string of strings) {
+      const bytes = Buffer.from(string);
+      this.heads.varint(bytes.length);
+      this.bodies.append(bytes);
+    }
+    this.inBlock++;
+  }
+
+  private addLong(url: string, title: string, parts: readonly TextPart[]): void {
+    this.flush();
+    this.addStrings(url, title, '');
+    const packed = parts.map(({ text }) => deflateRawSync(Buffer.from(text), { level: LEVEL }));
+    this.bodies.varint(parts.length);
+    parts.forEach(({ words }, i) => {
+      const bytes = packed[i] ?? Buffer.alloc(0);
+      this.bodies.varint(words);
+      this.bodies.varint(bytes.length);
+      this.bodies.varint(crc32(bytes));
+    });
+    this.flush(packed);
+  }
+
+  private flush(parts: readonly Uint8Array[] = []): void {
     if (this.inBlock === 0) return;
     this.heads.append(this.bodies.view());
     const packed = deflateRawSync(this.heads.view(), { level: LEVEL });
-    const block = Buffer.alloc(HEADER_BYTES + packed.length);
-    block.writeUInt32LE(this.heads.length, 4);
-    block.set(packed, HEADER_BYTES);
-    block.writeUInt32LE(crc32(block.subarray(4)), 0);
+    const header = Buffer.alloc(HEADER_BYTES);
+    header.writeUInt32LE(crc32(packed), 0);
+    header.writeUInt32LE(packed.length, 4);
     const pages = this.inBlock;
     this.inBlock = 0;
     this.heads.clear();
     this.bodies.clear();
-    this.addBlock(block, pages);
+    this.addBlock(Buffer.concat([header, packed, ...parts]), pages);
   }
 }
+
+/** One stored page whose text was not looked at yet. */
+interface Head {
+  readonly url: string;
+  readonly title: string;
+  /** The text, or the parts that it is in. */
+  readonly text: string | readonly PackedPart[];
+}
+
+interface PackedPart {
+  readonly words: number;
+  readonly start: number;
+  readonly length: number;
+  readonly sum: number;
+}
+
+/** Which parts of a long text are wanted, from the words that each has. */
+export type PickParts = (words: readonly number[]) => {
+  readonly from: number;
+  readonly to: number;
+};
+
+const ALL_PARTS: PickParts = (words) => ({ from: 0, to: words.length });
 
 /** Reads stored pages; the texts stay on disk until one is asked for. */
 export class StoredReader {
@@ -92,10 +148,18 @@ export class StoredReader {
     this.file = directory.open(`${segment}.text`);
   }
 
-  /** Throws DamagedIndexError where the block does not have its checksum. */
-  page(document: number): Page {
+  /**
+   * A page with the wanted parts of its text, which are all unless it is long.
+   * @throws DamagedIndexError where a block does not have its checksum
+   */
+  page(document: number, pick: PickParts = ALL_PARTS): Page {
     const block = this.blockOf(document);
-    return this.unpack(block)(document - this.firstOf(block));
+    const bytes = this.packed(block);
+    const { url, title, text } = this.head(block, bytes, document - this.firstOf(block));
+    if (typeof text === 'string') return { url, title, text };
+    const { from, to } = pick(text.map(({ words }) => words));
+    const wanted = text.slice(from, to).map((part) => this.unpackPart(block, bytes, part));
+    return { url, title, text: wanted.join('').trim() };
   }
 
   /** The blocks in order: their pages, and the bytes as they are on disk. */
@@ -106,9 +170,9 @@ export class StoredReader {
     }
   }
 
-  /** Reads every block and compares its checksum. */
+  /** Reads every page and compares the checksums. */
   verify(): void {
-    for (let block = 0; block < this.blocks; block++) this.packed(block);
+    for (let document = 0; document < this.firstOf(this.blocks); document++) this.page(document);
   }
 
   close(): void {
@@ -138,24 +202,46 @@ export class StoredReader {
     const start = this.offsetOf(block);
     const packed = Buffer.allocUnsafe(this.offsetOf(block + 1) - start);
     this.file.read(packed, start);
-    if (packed.length < HEADER_BYTES || crc32(packed.subarray(4)) !== packed.readUInt32LE(0)) {
-      throw new DamagedIndexError(`${this.segment}.text: block ${block} is damaged`);
-    }
     return packed;
   }
 
-  /** Unpacks a block; the function returned makes its n-th page. */
-  private unpack(block: number): (n: number) => Page {
-    const packed = this.packed(block);
-    const bytes = inflateRawSync(packed.subarray(HEADER_BYTES), {
-      maxOutputLength: Math.max(1, packed.readUInt32LE(4)),
-    });
+  private damaged(block: number): DamagedIndexError {
+    return new DamagedIndexError(`${this.segment}.text: block ${block} is damaged`);
+  }
+
+  /** Unpacks a block's head and reads the n-th page from it. */
+  private head(block: number, packed: Buffer, n: number): Head {
+    const length = packed.length < HEADER_BYTES ? 0 : packed.readUInt32LE(4);
+    const data = packed.subarray(HEADER_BYTES, HEADER_BYTES + length);
+    if (length === 0 || crc32(data) !== packed.readUInt32LE(0)) throw this.damaged(block);
+    const bytes = inflateRawSync(data);
     const count = this.firstOf(block + 1) - this.firstOf(block);
     const reader = new ByteReader(bytes);
     const lengths = Array.from({ length: 3 * count }, () => reader.varint());
-    const starts = [reader.at];
-    for (const length of lengths) starts.push((starts.at(-1) ?? 0) + length);
-    const part = (i: number): string => bytes.toString('utf8', starts[i], starts[i + 1]);
-    return (n) => ({ url: part(3 * n), title: part(3 * n + 1), text: part(3 * n + 2) });
+    let at = reader.at;
+    for (const skipped of lengths.slice(0, 3 * n)) at += skipped;
+    const [url = '', title = '', text = ''] = lengths
+      .slice(3 * n, 3 * n + 3)
+      .map((size) => bytes.toString('utf8', at, (at += size)));
+    const isLong = HEADER_BYTES + length < packed.length;
+    if (!isLong) return { url, title, text };
+    return { url, title, text: partsOf(new ByteReader(bytes, at), HEADER_BYTES + length) };
   }
+
+  private unpackPart(block: number, packed: Buffer, { start, length, sum }: PackedPart): string {
+    const data = packed.subarray(start, start + length);
+    if (crc32(data) !== sum) throw this.damaged(block);
+    return inflateRawSync(data).toString('utf8');
+  }
+}
+
+function partsOf(reader: ByteReader, firstStart: number): PackedPart[] {
+  let start = firstStart;
+  return Array.from({ length: reader.varint() }, () => {
+    const words = reader.varint();
+    const length = reader.varint();
+    const part = { words, start, length, sum: reader.varint() };
+    start += length;
+    return part;
+  });
 }

@@ -16,13 +16,13 @@ export type QualityFault =
   | 'placeholder';
 
 const WORDS_MIN = 25;
-/** Share of the white-space separated tokens that hold a letter (Gopher: 0.8). */
+/** Share of the tokens with a letter or a digit that hold a letter (Gopher: 0.8 of all). */
 const LETTER_TOKENS_MIN = 0.5;
-const TOKEN_LENGTH_MEAN_MAX = 20;
+const TOKEN_LENGTH_MEAN_MAX = 30;
 /** Share of the characters that stand in lines seen before (Gopher: 0.2). */
-const REPEATED_MAX = 0.6;
+const REPEATED_MAX = 0.75;
 /** Only short pages can be placeholders: a long page may quote these sentences. */
-const PLACEHOLDER_WORDS_MAX = 120;
+const PLACEHOLDER_WORDS_MAX = 60;
 const PLACEHOLDERS =
   /\b(?:(?:page|file|document) (?:you (?:requested|are looking for) )?(?:was |could )?(?:not be |not )found|404 not found|403 forbidden|access denied|(?:please )?(?:enable|turn on) (?:javascript|cookies)|javascript is (?:disabled|required)|checking your browser|verify (?:that )?you are (?:a )?human|domain (?:is|may be) for sale|this domain is parked|under construction|lorem ipsum dolor|index of \/)/iu;
 
@@ -32,7 +32,7 @@ const SAMPLE = 50_000;
 /** Why a page should not be indexed, or undefined when it may be. */
 export function qualityFault(text: string): QualityFault | undefined {
   const sample = text.slice(0, SAMPLE);
-  const tokens = sample.match(/\S+/gu) ?? [];
+  const tokens = (sample.match(/\S+/gu) ?? []).filter((token) => /[\p{L}\p{N}]/u.test(token));
   if (tokens.length === 0) return 'empty';
   const words = tokens.filter((token) => /\p{L}/u.test(token));
   if (words.length < WORDS_MIN) return 'too_short';

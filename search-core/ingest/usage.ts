@@ -4,6 +4,8 @@ export const USAGE = `Fill the search index.
                                          ({"url","title","text"} a line; .gz; - reads standard input)
   npm run index -- jsonl FILE            the same, spelled out
   npm run index -- starter [DIR]         replace it with the READMEs of installed npm packages
+  npm run index -- warc FILE…            replace it with the pages of web archives (.warc, .warc.gz)
+  npm run index -- wet FILE…             the same from archives of extracted text (.warc.wet.gz)
   npm run index -- check                 verify the index: checksums, counts, order
   npm run index -- delete URL…           remove pages
 

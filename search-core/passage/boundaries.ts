@@ -15,7 +15,7 @@ const ABBREVIATIONS =
   /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|no|fig|mr|mrs|ms|dr|st|approx|incl|[a-z])\.$/i;
 
 function codesOf(characters: string): ReadonlySet<number> {
-  return new Set([...characters].map((character) => character.charCodeAt(0)));
+  return new Set(Array.from(characters, (character) => character.charCodeAt(0)));
 }
 
 /** Whether a sentence ends before the white space at `at`. */
@@ -25,6 +25,8 @@ function endsAt(text: string, at: number): boolean {
   const next = text.charCodeAt(at + 1);
   if (code === NEWLINE && (next === NEWLINE || isItem(text, at + 1))) return true;
   let last = at - 1;
+  const before = text.charCodeAt(last);
+  if (before >= 0x30 && before <= 0x7a && before !== 0x3f && before !== 0x5d) return false;
   while (last > 0 && CLOSERS.has(text.charCodeAt(last))) last--;
   const terminator = text.charCodeAt(last);
   if (!TERMINATORS.has(terminator)) return false;

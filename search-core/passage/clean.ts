@@ -6,7 +6,7 @@ export function cleanText(text: string): string {
   return text
 
     .replace(/[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]+/g, '')
-    .replace(/[^\S\n ]+| {2,}/g, ' ')
+    .replace(/[^\S\n]{2,}|[^\S\n ]/g, ' ')
     .replace(/ ?\n[\n ]*/g, (run) => (run.indexOf('\n') === run.lastIndexOf('\n') ? '\n' : '\n\n'))
     .trim();
 }

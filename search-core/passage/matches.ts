@@ -1,4 +1,4 @@
-import { queryTerms } from '../analyze/tokenize.js';
+import { queryTerms, words } from '../analyze/tokenize.js';
 
 /** Words of a query in a text, in text order; parallel arrays. */
 export interface Matches {
@@ -12,6 +12,8 @@ export interface Matches {
 
 /** At most so many characters are looked at: the passages of a longer page come from its start. */
 const TEXT_LENGTH_MAX = 400_000;
+
+const [PLUS, HASH, DOT] = [0x2b, 0x23, 0x2e];
 
 /** Character code → folded ASCII letter or digit, or 0. */
 const WORD = Uint8Array.from({ length: 128 }, (_, code) => {
@@ -59,26 +61,43 @@ export class TermFinder {
         code = ++at < length ? text.charCodeAt(at) : 0;
         letter = code < 128 ? (WORD[code] ?? 0) : code;
       } while (letter !== 0);
-      if (beyond >= 128 || this.filter[hash & 1023] === 1) {
-        this.check(text, start, at, ordinal, matches);
-      }
+      if (beyond >= 128) this.addFolded(text, start, at, ordinal, matches);
+      else if (this.filter[hash & 1023] === 1) this.addAscii(text, start, at, ordinal, matches);
       ordinal++;
     }
     return matches;
   }
 
-  /** Looks at a word, or a run with characters beyond ASCII, as the analyzer does. */
-  private check(text: string, start: number, end: number, ordinal: number, out: Matches): void {
-    const before = start > 0 && text.charCodeAt(start - 1) === 0x2e ? start - 1 : start;
-    const found = queryTerms(text.slice(before, end + 3));
-    const plain = queryTerms(text.slice(start, end));
-    const wanted = new Set([...plain, ...found.slice(0, plain.length)]);
-    for (const word of wanted) {
-      const number = this.numbers.get(word);
-      if (number === undefined) continue;
-      out.offsets.push(start);
-      out.terms.push(number);
-      out.ordinals.push(ordinal);
+  private addAscii(text: string, start: number, end: number, ordinal: number, out: Matches): void {
+    const word = text.slice(start, end).toLowerCase();
+    this.add(word, start, ordinal, out);
+    const next = text.charCodeAt(end);
+    const mayHaveSymbol = next === PLUS || next === HASH || word === 'net';
+    if (mayHaveSymbol) this.addFolded(text, start, end, ordinal, out, word);
+  }
+
+  /** Looks at a run with characters beyond ASCII, or at a symbol, as the analyzer does. */
+  private addFolded(
+    text: string,
+    start: number,
+    end: number,
+    ordinal: number,
+    out: Matches,
+    known?: string,
+  ): void {
+    const from = start > 0 && text.charCodeAt(start - 1) === DOT ? start - 1 : start;
+    const plain = words(text.slice(start, end));
+    const asked = queryTerms(text.slice(from, end + 3)).slice(0, plain.length);
+    for (const word of new Set([...plain, ...asked])) {
+      if (word !== known) this.add(word, start, ordinal, out);
     }
+  }
+
+  private add(word: string, start: number, ordinal: number, out: Matches): void {
+    const number = this.numbers.get(word);
+    if (number === undefined) return;
+    out.offsets.push(start);
+    out.terms.push(number);
+    out.ordinals.push(ordinal);
   }
 }

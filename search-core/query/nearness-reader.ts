@@ -26,7 +26,7 @@ export function nearnessScores(
     const holder = snapshot.leafOf(page);
     if (holder !== leaf) {
       leaf = holder;
-      readers = readersOf(holder, snapshot.leaves.indexOf(holder), found);
+      readers = positionReaders(holder, snapshot.leaves.indexOf(holder), found);
     }
     const positions = new Map<string, Int32Array>();
     for (const [term, read] of readers) positions.set(term, read(page - holder.base));
@@ -38,7 +38,12 @@ export function nearnessScores(
   return scores;
 }
 
-function readersOf(leaf: Leaf, number: number, found: FoundTerms): Map<string, PositionsOf> {
+/** For each word that the leaf holds, a reader of its positions. */
+export function positionReaders(
+  leaf: Leaf,
+  number: number,
+  found: FoundTerms,
+): Map<string, PositionsOf> {
   const readers = new Map<string, PositionsOf>();
   for (const [term, { entries }] of found) {
     const entry = entries[number];

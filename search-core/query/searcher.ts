@@ -1,14 +1,16 @@
 import type { SearchRequest, SearchResultItem } from '../contract.js';
 import type { SearchLimits, SearchOutcome } from '../engines/port.js';
-import type { Snapshot } from '../index/snapshot.js';
+import type { Leaf, Snapshot } from '../index/snapshot.js';
 import { cleanTitle } from '../passage/clean.js';
 import { Describer } from '../passage/describe.js';
+import { bestParts } from '../passage/parts.js';
+import { BODY_START } from '../rank/nearness.js';
 import { type Ranked, rerank, RERANKED } from '../rank/rerank.js';
 import { AnyWordSearch } from './any-word.js';
 import { Budget, type Now } from './budget.js';
 import { LeafScorer } from './leaf-scorer.js';
 import { type FoundTerms, lookUp } from './found.js';
-import { nearnessScores } from './nearness-reader.js';
+import { nearnessScores, positionReaders } from './nearness-reader.js';
 import { parseQuery, type Query } from './parse.js';
 import { PhraseSearch } from './phrase.js';
 import { ScoredTerm } from './scored-term.js';
@@ -35,7 +37,7 @@ export class Searcher {
     const describer = new Describer(query.terms, weights);
     const results = ranked
       .slice(0, request.maxResults)
-      .map(({ page }) => this.result(page, describer, request.maxDescriptionLength));
+      .map(({ page }) => this.result(page, found, describer, request.maxDescriptionLength));
     return { results, metrics: { ended: budget.ended, postings: budget.postings } };
   }
 
@@ -79,9 +81,32 @@ export class Searcher {
     if (complete) new PhraseSearch(scorer, all, phrases, top, budget).run();
   }
 
-  private result(document: number, describer: Describer, lengthMax: number): SearchResultItem {
-    const leaf = this.snapshot.leafOf(document);
-    const { url, title, text } = leaf.segment.page(document - leaf.base);
+  private result(
+    page: number,
+    found: FoundTerms,
+    describer: Describer,
+    lengthMax: number,
+  ): SearchResultItem {
+    const leaf = this.snapshot.leafOf(page);
+    const document = page - leaf.base;
+    const { url, title, text } = leaf.segment.page(document, (words) =>
+      bestParts(words, this.occurrences(leaf, document, found)),
+    );
     return { title: cleanTitle(title, url), url, description: describer.describe(text, lengthMax) };
+  }
+
+  /** Where the query's words stand in the body of a document. */
+  private occurrences(
+    leaf: Leaf,
+    document: number,
+    found: FoundTerms,
+  ): { readonly idf: number; readonly words: Int32Array }[] {
+    const readers = positionReaders(leaf, this.snapshot.leaves.indexOf(leaf), found);
+    return [...readers].map(([term, read]) => ({
+      idf: found.get(term)?.idf ?? 0,
+      words: read(document)
+        .filter((position) => position >= BODY_START)
+        .map((position) => position - BODY_START),
+    }));
   }
 }

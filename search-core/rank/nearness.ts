@@ -2,8 +2,8 @@
  * Ordered nearness: neighbouring words of the query that stand near each other in the page, in the
  * query's order, are worth more; reversed, they are worth less than in order. After Büttcher, Clarke
  * and Lushman, "Term proximity scoring for ad-hoc retrieval on very large text collections" (SIGIR
- * 2006): each pair of occurrences adds 1/distance², the sum is saturated like a term frequency and
- * weighted by the rarer word's... lesser idf, so that common words beside each other say little.
+ * 2006): each pair of occurrences adds 1/distance², the sum is saturated like a term frequency, and
+ * the lesser idf of the two weighs it, so that common words beside each other say little.
  */
 
 /** Positions below this are the title's; the body starts here. A title has at most so many words. */
@@ -11,13 +11,13 @@ export const BODY_START = 128;
 
 /** What a pair in reverse order is worth beside one in order. */
 const REVERSED = 0.3;
-/** Pairs further apart than this add under half a percent: not looked at. */
-const DISTANCE_MAX = 16;
+/** Pairs further apart than this add under 3 %: not looked at. */
+const DISTANCE_MAX = 6;
 /** A pair in the title counts as so many in the body. */
 const TITLE_PAIR = 3;
 
 /** How the pair's sum of 1/distance² saturates. */
-const SATURATION = 1.2;
+const SATURATION = 0.5;
 
 /**
  * Sum over occurrences of the first word of the nearest second word on either side. Both arrays

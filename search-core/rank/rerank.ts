@@ -7,8 +7,11 @@ export interface Ranked {
 /** Only so many of the best pages by BM25F are looked at for nearness. */
 export const RERANKED = 200;
 
-/** What a unit of nearness is worth beside a unit of BM25F. */
-export const NEARNESS_WEIGHT = 1;
+/**
+ * What a unit of nearness is worth beside a unit of BM25F. More of it finds phrases without quotes
+ * better and bags of keywords worse; `npm run bench:relevance` shows both.
+ */
+export const NEARNESS_WEIGHT = 0.4;
 
 /**
  * Scores are compared as 32-bit floats: the sum of the same terms in another order may differ in

@@ -11,8 +11,8 @@ interface Queued {
   readonly request: SearchRequest;
   readonly limits: SearchLimits;
   readonly since: number;
-  resolve(outcome: SearchOutcome): void;
-  reject(error: unknown): void;
+  readonly resolve: (outcome: SearchOutcome) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Threads that search the same snapshot, and the searches that wait for one, in order. */

@@ -11,7 +11,7 @@ const directory = openDirectory(indexDir);
 const now = (): number => performance.now();
 let searcher: Searcher | undefined;
 
-answerAsks<SearchThreadAsk>((ask) => {
+answerAsks((ask: SearchThreadAsk) => {
   if (ask.kind === 'search') {
     if (!searcher) throw new Error('there is no snapshot to search');
     return searcher.search(ask.request, ask.limits);

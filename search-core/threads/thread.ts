@@ -2,8 +2,8 @@ import { parentPort, Worker } from 'node:worker_threads';
 import type { Answer, Ask } from './messages.js';
 
 interface Waiting {
-  resolve(value: never): void;
-  reject(error: Error): void;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** A worker thread that answers asks, one after the other. */
@@ -55,11 +55,11 @@ export class Thread<A> {
 }
 
 /** The other side: answers each ask with what `handle` returns or throws. */
-export function answerAsks<A>(handle: (body: A) => unknown): void {
+export function answerAsks(handle: (body: never) => unknown): void {
   const port = parentPort;
   if (!port) throw new Error('this module runs in a worker thread');
   let last: Promise<void> = Promise.resolve();
-  port.on('message', ({ id, body }: Ask<A>) => {
+  port.on('message', ({ id, body }: Ask<never>) => {
     last = last.then(async () => {
       try {
         port.postMessage({ id, value: await handle(body) });

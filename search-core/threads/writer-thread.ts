@@ -8,7 +8,7 @@ import { answerAsks } from './thread.js';
 const { indexDir } = workerData as { readonly indexDir: string };
 const opened = openWriter(indexDir, mergeOnThread(indexDir));
 
-answerAsks<WriterThreadAsk>(async (ask) => {
+answerAsks(async (ask: WriterThreadAsk) => {
   const writer = await opened;
   if (ask.kind === 'commit') {
     await writer.commit();

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import request from 'supertest';
 import type { AccountTables } from '../../gateway/accounts/schema.js';
 import { createApp } from '../../gateway/app.js';
+import type { Plan } from '../../gateway/domain/plan.js';
 import { MIGRATIONS } from '../../gateway/migrations.js';
 import { openStore } from '../../gateway/store/open.js';
 import { StoreUnavailable, type Store } from '../../gateway/store/store.js';
@@ -65,13 +66,16 @@ test('500 for a bug and 503 for a database out of reach, without a word of eithe
 });
 
 test('429 says when to come back, and the searches that were admitted say what is left', async () => {
+  await setPlan('enterprise', 2);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
   const responses = await Promise.all(
-    Array.from({ length: 120 }, () => service.search({ query: 'lamp' }, bearer)),
+    Array.from({ length: 40 }, () => service.search({ query: 'lamp' }, bearer)),
   );
+  await setPlan('pro', null);
   const limited = responses.filter((response) => response.status === 429);
   expect(limited.length).toBeGreaterThan(0);
   for (const response of responses) {
-    expect(response.headers.get('ratelimit-policy')).toBe('"search";q=50;w=1');
+    expect(response.headers.get('ratelimit-policy')).toBe('"search";q=2;w=1');
     expect(response.headers.get('ratelimit')).toMatch(/^"search";r=\d+;t=\d+$/);
   }
   const [first] = limited;
@@ -99,5 +103,11 @@ async function withBalance(available: number, work: () => Promise<void>): Promis
 function setSuspended(at: number | null): Promise<unknown> {
   return store.write((tx: Kysely<AccountTables>) =>
     tx.updateTable('accounts').set({ suspended_at: at }).execute(),
+  );
+}
+
+function setPlan(plan: Plan, rate: number | null): Promise<unknown> {
+  return store.write((tx: Kysely<AccountTables>) =>
+    tx.updateTable('accounts').set({ plan, rate_per_second: rate }).execute(),
   );
 }

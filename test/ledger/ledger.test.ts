@@ -49,6 +49,33 @@ describe('an authorization', () => {
   });
 });
 
+describe("a payer's own identifier", () => {
+  const OTHER = `0x${'22'.repeat(32)}` as const;
+
+  test('names one payment: another authorization under it reserves nothing', async () => {
+    const first = someAuthorization();
+    const second = someAuthorization({ from: first.from });
+    const one = await ledger.reserve(first, BINDING, 'a', 'order-00000000000001');
+    const two = await ledger.reserve(second, OTHER, 'b', 'order-00000000000001');
+    expect(two).toMatchObject({ kind: 'identified', payment: { id: one.payment.id } });
+    expect(await ledger.find(second)).toBeUndefined();
+  });
+
+  test('belongs to that payer alone, and is free again after a release', async () => {
+    const first = someAuthorization();
+    const one = await ledger.reserve(first, BINDING, 'a', 'order-00000000000002');
+    const stranger = someAuthorization();
+    expect((await ledger.reserve(stranger, BINDING, 'b', 'order-00000000000002')).kind).toBe(
+      'reserved',
+    );
+    await ledger.release(one.payment.id, 'upstream_error');
+    const next = someAuthorization({ from: first.from });
+    expect((await ledger.reserve(next, BINDING, 'c', 'order-00000000000002')).kind).toBe(
+      'reserved',
+    );
+  });
+});
+
 describe('a reply', () => {
   test('is stored once and comes back byte for byte', async () => {
     const { payment } = await ledger.reserve(someAuthorization(), BINDING, 'a');

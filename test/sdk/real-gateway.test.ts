@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { run } from '../../sdk/typescript/src/cli/run.js';
 import * as sdk from '../../sdk/typescript/src/index.js';
 import { FileStore, privateKeyAccount } from '../../sdk/typescript/src/node/index.js';
 import type { Fault } from '../support/fault-proxy.js';
@@ -46,7 +47,50 @@ async function changes(work: () => Promise<unknown>) {
   };
 }
 
+async function doctor(env: Record<string, string>) {
+  const lines: string[] = [];
+  const note = (line: string) => void lines.push(line);
+  const { url } = world.proxy;
+  const store = join(directory, 'doctor.jsonl');
+  const code = await run(['doctor', '--base-url', url, '--store', store], '0', {
+    ...{ out: note, err: note },
+    env,
+  });
+  return { code, text: lines.join('\n') };
+}
+
 describe('against the real gateway', () => {
+  test('the doctor finds all well, and an empty wallet', async () => {
+    const { apiKey, payerPrivateKey, rpcUrl } = world.service.dev;
+    const well = await doctor({
+      SEARCH402_API_KEY: apiKey,
+      SEARCH402_PRIVATE_KEY: payerPrivateKey,
+      SEARCH402_RPC_URL: rpcUrl,
+    });
+    for (const name of [
+      'address',
+      'clock',
+      'index',
+      'key',
+      'price',
+      'chain',
+      'balance',
+      'wallet',
+    ]) {
+      expect(well.text).toMatch(new RegExp(`^✓ ${name} `, 'm'));
+    }
+    expect(well.text).toMatch(/credits left/);
+    expect(well.code).toBe(0);
+    const poor = await doctor({
+      SEARCH402_PRIVATE_KEY: '77'.repeat(32),
+      SEARCH402_RPC_URL: rpcUrl,
+    });
+    expect(poor.text).toMatch(
+      /✗ balance +0 USDC, enough for 0 searches\n +→ Send some USDC on Base/,
+    );
+    expect(poor.code).toBe(1);
+  }, 30_000);
+
   test('a key searches, and errors are typed', async () => {
     const { apiKey } = world.service.dev;
     const options = { baseUrl: world.proxy.url, logLevel: 'off' } as const;

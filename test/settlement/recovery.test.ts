@@ -19,16 +19,17 @@ const WAIT = { waitMs: 10_000 };
 const never = new Promise<void>(() => undefined);
 
 /** A bench that goes no further once it reaches `point`, as a process that is killed there. */
-async function benchThatDiesAt(point: CrashPoint) {
+async function benchThatDiesAt(point: CrashPoint, location?: string) {
   const died = deferred();
   const bench = await startBench(chain, {
+    ...(location !== undefined && { location }),
     checkpoint: (reached) => {
       if (reached !== point) return undefined;
       died.resolve();
       return never;
     },
   });
-  benches.push(bench);
+  benches.unshift(bench);
   return { bench, died: died.promise };
 }
 
@@ -84,24 +85,15 @@ describe('after a process dies', () => {
 
   test('three times in a row at different points, the payment is still settled once', async () => {
     const payer = await chain.newPayer({ usdc: 100n });
-    const authorization = await chain.sign(payer, { value: 50n });
     const { bench: first, died } = await benchThatDiesAt('after-sign-commit');
-    const payment = await first.served(authorization);
+    const payment = await first.served(await chain.sign(payer, { value: 50n }));
     void first.settlement.settle(payment.id, WAIT).catch(() => undefined);
     await died;
     await first.crash();
-    for (const point of ['after-broadcast', 'after-receipt'] as const) {
-      const again = deferred();
-      const starting = startBench(chain, {
-        location: first.location,
-        checkpoint: (reached) => {
-          if (reached !== point) return undefined;
-          again.resolve();
-          return never;
-        },
-      });
-      await again.promise;
-      if (point === 'after-receipt') await (await starting).crash();
+    for (const point of ['after-receipt', 'after-settle-commit'] as const) {
+      const { bench, died: diedAgain } = await benchThatDiesAt(point, first.location);
+      await diedAgain;
+      await bench.crash();
     }
     const last = await restarted(first);
     expect(await last.settlement.outcome(payment.id, WAIT)).toMatchObject({ kind: 'settled' });

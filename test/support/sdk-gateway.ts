@@ -135,22 +135,21 @@ class Gateway implements TestGateway {
   async handle(request: IncomingMessage): Promise<Reply> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
-    const body = JSON.parse(text) as Record<string, unknown>;
     if (request.url !== '/search') return this.refuse('not_found');
+    const body = JSON.parse(text) as Record<string, unknown>;
+    const { authorization } = request.headers;
+    const isKeyed = authorization !== undefined;
+    if (isKeyed && authorization !== `Bearer ${GOOD_KEY}`) return this.refuse('invalid_api_key');
     const unknown = Object.keys(body).find(
       (name) => !['query', 'maxResults', 'maxDescriptionLength'].includes(name),
     );
     if (unknown !== undefined) return this.refuse('unsupported_parameter');
     if (typeof body.query !== 'string') return this.refuse('invalid_parameter');
-    const { authorization } = request.headers;
-    if (authorization !== undefined) {
-      if (authorization !== `Bearer ${GOOD_KEY}`) return this.refuse('invalid_api_key');
+    if (isKeyed) {
       const move = this.moves.shift();
-      if (typeof move === 'object') {
-        const more = move.retryAfter === undefined ? {} : { retryAfter: move.retryAfter };
-        return this.refuse(move.code, { ...more, challenge: false });
-      }
-      return this.reply(this.resultsFor(body));
+      if (typeof move !== 'object') return this.reply(this.resultsFor(body));
+      const more = move.retryAfter === undefined ? {} : { retryAfter: move.retryAfter };
+      return this.refuse(move.code, { ...more, challenge: false });
     }
     const header = request.headers['payment-signature'];
     if (header === undefined) return this.refuse('payment_required');

@@ -14,7 +14,7 @@ export async function temporaryStore(
   const directory = mkdtempSync(join(tmpdir(), 'store-'));
   const place = location ?? join(directory, 'test.db');
   const store = await openStore(
-    { location: place, migrations },
+    { location: place, migrations, exclusive: true },
     {
       clock: realClock,
       random: realRandom,

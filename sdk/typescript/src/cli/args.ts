@@ -1,0 +1,127 @@
+import { parseArgs } from 'node:util';
+import { UsageError } from './io.js';
+
+const COMMON = `
+Everywhere:
+  --base-url URL       the service (or SEARCH402_BASE_URL; default http://localhost:4020)
+  --max-retries N      retries after the first try, 0 to 10; default 2
+  --timeout SECONDS    for each try; default 60
+  --json               output for programs
+  --help, --version`;
+
+const SEARCH = `
+  --max-results N               1 to 20; default 10
+  --max-description-length N    1000 to 8000 characters; default 3000`;
+
+const WALLET = `
+  --wallet-file FILE    file with the private key, 32 bytes of hex (or SEARCH402_PRIVATE_KEY)
+  --store FILE          payment log (or SEARCH402_STORE; default ~/.search402/payments.jsonl)`;
+
+const KEY = `
+  --key-file FILE    file with the API key (or SEARCH402_API_KEY)`;
+
+/** The help of each command. */
+export const HELP = {
+  '': `search402: keyword web search, with an API key or paid per search in USDC
+
+  search402 search QUERY…    search with an API key
+  search402 pay QUERY…       search without an account, paid from a wallet
+  search402 quote            what one paid search costs
+  search402 doctor           what is wrong, and what to do about it
+
+search402 COMMAND --help tells more.
+${COMMON}`,
+  search: `search402 search QUERY…: search with an API key
+${KEY}
+${SEARCH}
+${COMMON}`,
+  pay: `search402 pay QUERY…: search without an account, paid from a wallet in USDC on Base
+
+A payment whose outcome is not known is never replaced by another one: run the same command again
+and the same payment is sent.
+${WALLET}
+  --max-per-request USD    most for one search; default 0.01
+  --max-per-day USD        most within 24 hours; default 1
+  --max-total USD          most in the whole payment log
+  --payee ADDRESS          pay nobody else
+${SEARCH}
+${COMMON}`,
+  quote: `search402 quote: what one paid search costs; nothing is signed
+${COMMON}`,
+  doctor: `search402 doctor: checks address, clock, index, key, wallet, chain and balance; spends nothing
+${KEY}
+${WALLET}
+  --rpc-url URL    a JSON-RPC endpoint of Base (or SEARCH402_RPC_URL); without it chain and
+                   balance are not checked
+${COMMON}`,
+} as const;
+
+export type Command = Exclude<keyof typeof HELP, ''>;
+
+const isCommand = (text: string | undefined): text is Command =>
+  text !== undefined && text !== '' && text in HELP;
+
+const ALLOWED: Readonly<Record<Command, readonly string[]>> = {
+  search: ['key-file', 'max-results', 'max-description-length'],
+  pay: [
+    ...['wallet-file', 'store', 'max-per-request', 'max-per-day', 'max-total', 'payee'],
+    ...['max-results', 'max-description-length'],
+  ],
+  quote: [],
+  doctor: ['key-file', 'wallet-file', 'store', 'rpc-url'],
+};
+const EVERYWHERE = ['base-url', 'max-retries', 'timeout'];
+
+/** One command as it was typed. */
+export interface Invocation {
+  readonly command: Command | undefined;
+  readonly help: boolean;
+  readonly version: boolean;
+  readonly json: boolean;
+  readonly words: readonly string[];
+  /** Options that take a value, by name. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** @throws {UsageError} for an unknown command or option, or a missing value */
+export function parseCommandLine(argv: readonly string[]): Invocation {
+  const first = argv.find((word) => !word.startsWith('-'));
+  const command = isCommand(first) ? first : undefined;
+  if (first !== undefined && !command) {
+    throw new UsageError(`there is no command "${first}"; see search402 --help`);
+  }
+  const names = command ? [...EVERYWHERE, ...ALLOWED[command]] : EVERYWHERE;
+  const flag = { type: 'boolean', default: false } as const;
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        ...Object.fromEntries(names.map((name) => [name, { type: 'string' } as const])),
+        ...{ help: { ...flag, short: 'h' }, version: flag, json: flag },
+      },
+    });
+    const given = Object.entries(values).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value] as const] : [],
+    );
+    return {
+      command,
+      help: values.help,
+      version: values.version,
+      json: values.json,
+      words: positionals.slice(1),
+      values: Object.fromEntries(given),
+    };
+  } catch (error) {
+    const { message } = error as TypeError;
+    throw new UsageError(`${message}; see search402 ${command ?? ''} --help`);
+  }
+}
+
+/** A whole number, or undefined when it was not given. */
+export function wholeNumber({ values }: Invocation, name: string): number | undefined {
+  const text = values[name];
+  if (text === undefined) return undefined;
+  if (!/^[0-9]{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number`);
+  return Number(text);
+}

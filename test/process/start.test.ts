@@ -1,0 +1,166 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { DevFacts } from '../../gateway/dev/facts.js';
+
+const MAIN = new URL('../../gateway/main.js', import.meta.url).pathname;
+const PORTS = { PORT: '0', API_PORT: '0', OPS_PORT: '0' };
+
+interface Run {
+  readonly process: ChildProcess;
+  output(): string;
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number | null>;
+}
+
+function run(env: Record<string, string>, args: readonly string[] = []): Run {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...PORTS, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const collect = (chunk: Buffer) => {
+    output += chunk.toString();
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('close', resolve);
+  });
+  return { process: child, output: () => output, exited };
+}
+
+async function waitFor(what: () => boolean, run: Run): Promise<void> {
+  const deadline = Date.now() + 90_000;
+  while (!what()) {
+    if (Date.now() > deadline || run.process.exitCode !== null) throw new Error(run.output());
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe('a first start, and a second', () => {
+  let dataDir: string;
+  let first: DevFacts;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'search402-start-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  const start = async () => {
+    const service = run({ DATA_DIR: dataDir });
+    await waitFor(() => service.output().includes('Stop with Ctrl-C'), service);
+    const facts = JSON.parse(await readFile(join(dataDir, 'dev.json'), 'utf8')) as DevFacts;
+    return { service, facts };
+  };
+  const search = (facts: DevFacts) =>
+    fetch(`${facts.gatewayUrl}/search`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${facts.apiKey}` },
+      body: JSON.stringify({ query: 'viem', maxResults: 1 }),
+    });
+  const isAnswering = (url: string) =>
+    fetch(url, { method: 'POST', body: '{}' }).then(
+      () => true,
+      () => false,
+    );
+
+  test('tells a person where it is and what to try, and writes the facts for scripts', async () => {
+    const { service, facts } = await start();
+    first = facts;
+    for (const text of [facts.gatewayUrl, 'npm run pay', facts.apiKey, 'worthless', dataDir]) {
+      expect(service.output()).toContain(text);
+    }
+    expect(facts).toMatchObject({
+      gatewayUrl: expect.stringMatching(/^http:/),
+      rpcUrl: expect.stringMatching(/^http:/),
+      asset: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
+      payerPrivateKey: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    });
+    const response = await search(facts);
+    const body = (await response.json()) as { result: { results: { url: string }[] } };
+    expect(body.result.results[0]?.url).toBe('https://www.npmjs.com/package/viem');
+
+    service.process.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect(await isAnswering(facts.rpcUrl)).toBe(false);
+    expect(await isAnswering(facts.gatewayUrl)).toBe(false);
+  }, 120_000);
+
+  test('keeps its key, its wallet and its index, and does not build the index again', async () => {
+    const { service, facts } = await start();
+    expect(service.output()).not.toContain('packages');
+    expect({ ...facts, gatewayUrl: '', apiUrl: '', rpcUrl: '' }).toEqual({
+      ...first,
+      gatewayUrl: '',
+      apiUrl: '',
+      rpcUrl: '',
+    });
+    expect((await search(facts)).status).toBe(200);
+    service.process.kill('SIGINT');
+    expect(await service.exited).toBe(0);
+  }, 120_000);
+});
+
+describe('settings that cannot be used', () => {
+  const KEY = `0x${'11'.repeat(32)}`;
+  const PAY_TO = `0x${'22'.repeat(20)}`;
+
+  test.each<[string, Record<string, string>, RegExp[]]>([
+    ['RPC_URLS alone', { RPC_URLS: 'http://127.0.0.1:1' }, [/PAY_TO is missing/, /RELAYER/]],
+    ['a payee alone', { PAY_TO }, [/RPC_URLS is missing/, /RELAYER_PRIVATE_KEY .* is missing/]],
+    ['no payee', { RPC_URLS: 'http://127.0.0.1:1', RELAYER_PRIVATE_KEY: KEY }, [/PAY_TO is miss/]],
+    ['a port that is none', { PORT: 'http' }, [/PORT: must be a whole number/]],
+    ['a price of nothing', { PRICE_USD: '0' }, [/PRICE_USD: must be dollars above 0/]],
+  ])('refuses to start with %s, and names what is wrong', async (_what, env, texts) => {
+    const service = run({ DATA_DIR: join(tmpdir(), 'search402-never'), ...env });
+    expect(await service.exited).toBe(1);
+    for (const text of texts) expect(service.output()).toMatch(text);
+    expect(service.output()).not.toContain(KEY);
+    expect(existsSync(join(tmpdir(), 'search402-never', 'dev.json'))).toBe(false);
+  });
+
+  test.each([
+    ['a chain of another id', '0x1', /chain id 1, but payments are made on 8453/],
+    ['a token that is not USDC', '0x2105', /does not answer as USDC/],
+  ])('refuses to start on %s', async (_what, chainId, text) => {
+    const rpc = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      request.on('end', () => {
+        const { id, method } = JSON.parse(body) as { id: number; method: string };
+        const result = method === 'eth_chainId' ? chainId : '0x';
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      });
+    });
+    await new Promise<void>((resolve) => {
+      rpc.listen(0, '127.0.0.1', resolve);
+    });
+    const dataDir = await mkdtemp(join(tmpdir(), 'search402-preflight-'));
+    const service = run({
+      RPC_URLS: `http://127.0.0.1:${(rpc.address() as AddressInfo).port}`,
+      RELAYER_PRIVATE_KEY: KEY,
+      PAY_TO,
+      DATA_DIR: dataDir,
+      SEARCH_CORE_URL: 'http://127.0.0.1:1',
+    });
+    expect(await service.exited).toBe(1);
+    expect(service.output()).toMatch(text);
+    expect(service.output()).not.toContain(KEY);
+    rpc.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test('--help says what there is', async () => {
+    const service = run({}, ['--help']);
+    expect(await service.exited).toBe(0);
+    expect(service.output()).toContain('--fork URL');
+  });
+});

@@ -1,0 +1,101 @@
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { GOOD_KEY } from '../support/sdk-gateway.js';
+import { startSdkWorld, type SdkWorld } from '../support/sdk.js';
+
+const exec = promisify(execFile);
+const source = resolve('sdk/typescript');
+const examples = join(source, 'examples');
+let world: SdkWorld;
+/** A project that has installed the packed package, and nothing else. */
+let project: string;
+let tarball: string;
+
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+const node = async (args: string[], env: Record<string, string> = {}, cwd = project) => {
+  const { stdout } = await exec(process.execPath, args, { cwd, env: { ...process.env, ...env } });
+  return stdout;
+};
+
+beforeAll(async () => {
+  await node([join(source, 'build.mjs')], {}, source);
+  project = mkdtempSync(join(tmpdir(), 'search402-package-'));
+  await exec(npm, ['pack', '--pack-destination', project], { cwd: source });
+  tarball = join(project, readdirSync(project).find((name) => name.endsWith('.tgz')) ?? '');
+  writeFileSync(join(project, 'package.json'), '{ "private": true }');
+  const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await exec(npm, ['install', ...quiet, tarball], { cwd: project });
+  world = await startSdkWorld();
+}, 180_000);
+afterAll(async () => {
+  await world.close();
+  rmSync(project, { recursive: true, force: true });
+});
+
+describe('the packed package', () => {
+  test('has nothing that publint would say', async () => {
+    const { messages } = await publint({ pkgDir: source, pack: false, strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  test('has the right types for every way to import it that its engines know', async () => {
+    const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)));
+    const result = await checkPackage(packed);
+    const problems = result.types === false ? ['no types'] : result.problems;
+    const isLegacy = (problem: (typeof problems)[number]) =>
+      typeof problem === 'object' &&
+      'resolutionKind' in problem &&
+      problem.resolutionKind === 'node10';
+    expect(problems.filter((problem) => !isLegacy(problem))).toEqual([]);
+  });
+
+  test('needs no other package, and is the only thing installed', () => {
+    const names = readdirSync(join(project, 'node_modules'));
+    expect(names.filter((name) => !name.startsWith('.'))).toEqual(['search402']);
+  });
+
+  test.each(['search402', 'search402/node'])('gives %s to ESM and to CommonJS', async (name) => {
+    const print = '.then((it) => console.log(Object.keys(it).join(" ")))';
+    const imported = await node(['--input-type=module', '-e', `import('${name}')${print}`]);
+    const required = `Promise.resolve(require('${name}'))${print}`;
+    const names = (text: string) => text.trim().split(' ').sort();
+    expect(names(await node(['--input-type=commonjs', '-e', required]))).toEqual(names(imported));
+    expect(imported).toMatch(/Search402|FileStore/);
+  });
+
+  test('brings the command line', async () => {
+    const program = join(project, 'node_modules', '.bin', 'search402');
+    const { stdout } = await exec(program, ['--version'], { shell: process.platform === 'win32' });
+    expect(stdout.trim()).toBe('2.0.0');
+  });
+});
+
+describe('the examples', () => {
+  const run = (name: string, env: Record<string, string>) =>
+    node([join(examples, name)], { SEARCH402_BASE_URL: world.proxy.url, ...env });
+
+  test('search with a key', async () => {
+    const out = await run('search-with-key.mjs', { SEARCH402_API_KEY: GOOD_KEY });
+    expect(out).toContain('kestrel nesting cliffs 1 https://example.com/shared');
+  });
+
+  test('pay for a search', async () => {
+    const out = await run('paid-search.mjs', {
+      SEARCH402_PRIVATE_KEY: '42'.repeat(32),
+      SEARCH402_STORE: join(project, 'payments.jsonl'),
+    });
+    expect(out).toContain('one search costs 0.00005 USD\npayment open: 50 units\npayment paid');
+    expect(world.gateway.transfers).toHaveLength(1);
+  });
+
+  test('search many', async () => {
+    const out = await run('search-many.mjs', { SEARCH402_API_KEY: GOOD_KEY });
+    expect(out).toMatch(/^0\.0492 https:\/\/example\.com\/shared$/m);
+  });
+});

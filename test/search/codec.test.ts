@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  BLOCK,
+  bitsFor,
+  pack,
+  unpack,
+  unpackAscending,
+} from '../../search-core/index/codec/bitpack.js';
+import { ByteReader, ByteWriter } from '../../search-core/index/codec/varint.js';
+import { sortStrings } from '../../search-core/index/sort.js';
+import { LENGTHS, lengthCode } from '../../search-core/rank/bm25f.js';
+
+const block = (max: number): fc.Arbitrary<Int32Array> =>
+  fc.int32Array({ min: 0, max, minLength: BLOCK, maxLength: BLOCK });
+
+describe('packed blocks', () => {
+  test.each(Array.from({ length: 32 }, (_, bits) => bits))(
+    'values of %d bits come back, at any place',
+    (bits) => {
+      fc.assert(
+        fc.property(block(2 ** bits - 1), fc.nat(9), (values, at) => {
+          const width = bitsFor(values);
+          expect(width).toBeLessThanOrEqual(bits);
+          const words = new Int32Array(at + 4 * 32 + 1).fill(-1);
+          expect(pack(values, width, words, at)).toBe(4 * width);
+          const out = new Int32Array(BLOCK);
+          unpack(words, at, width, out);
+          expect(out).toEqual(values);
+        }),
+        { numRuns: 20 },
+      );
+    },
+  );
+
+  test('gaps come back as ascending values', () => {
+    fc.assert(
+      fc.property(block(1_000), fc.integer({ min: -1, max: 1e6 }), (gaps, base) => {
+        const width = bitsFor(gaps);
+        const words = new Int32Array(129);
+        pack(gaps, width, words, 0);
+        const out = new Int32Array(BLOCK);
+        unpackAscending(words, 0, width, out, base);
+        let expected = base;
+        expect(Array.from(out)).toEqual(Array.from(gaps, (gap) => (expected += gap + 1)));
+      }),
+    );
+  });
+});
+
+test('varints up to 2^53 − 1 come back in a row', () => {
+  fc.assert(
+    fc.property(fc.array(fc.maxSafeNat()), (values) => {
+      const writer = new ByteWriter(1);
+      for (const value of values) writer.varint(value);
+      const reader = new ByteReader(writer.view());
+      expect(values.map(() => reader.varint())).toEqual(values);
+      expect(reader.at).toBe(writer.length);
+    }),
+  );
+});
+
+test('byte strings are sorted as Buffer.compare sorts them', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ max: 3, maxLength: 6 })), (strings) => {
+      let end = 0;
+      const ends = Int32Array.from(strings, ({ length }) => (end += length));
+      const order = Int32Array.from(strings.keys());
+      sortStrings(order, Buffer.concat(strings), ends);
+      const sorted = Array.from(order, (n) => Buffer.from(strings[n] ?? []));
+      expect(sorted).toEqual([...sorted].sort((a, b) => Buffer.compare(a, b)));
+      expect([...order].sort((a, b) => a - b)).toEqual([...strings.keys()]);
+    }),
+  );
+});
+
+test('a length code says at most 5 % less than the length', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000 }), (words) => {
+      const length = LENGTHS[lengthCode(words)] ?? 0;
+      expect(length).toBeLessThanOrEqual(words + 1e-6);
+      expect(length).toBeGreaterThan(words / 1.0501 - 1e-6);
+    }),
+  );
+});
