@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '../gateway/config.js';
 import { createChainClient } from '../gateway/chain/client.js';
 import { readDevFacts } from '../gateway/dev/facts.js';
+import type { Log } from '../gateway/domain/ports.js';
 import { address, type Address, formatUsd, usdcUnits } from '../gateway/domain/units.js';
 import { AuditBooks, type PaymentFilter } from '../gateway/ledger/audit.js';
 import {
@@ -26,6 +27,14 @@ import {
   readOptions,
   UsageError,
 } from './ledger/options.js';
+
+/** What matters comes out as an answer or as an error. */
+const quiet: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 const config = () => readConfig(process.env, []);
 
@@ -69,7 +78,9 @@ async function list(books: AuditBooks, { filter, isJson }: LedgerOptions, limit:
   }
   if (isJson) return;
   const more = count > limit ? `, of which ${limit} are shown` : '';
-  console.log(`${count} payment${count === 1 ? '' : 's'}${more}, ${formatUsd(usdcUnits(units))} USD`);
+  console.log(
+    `${count} payment${count === 1 ? '' : 's'}${more}, ${formatUsd(usdcUnits(units))} USD`,
+  );
 }
 
 async function explain(books: AuditBooks, name: string, isJson: boolean): Promise<void> {
@@ -110,7 +121,13 @@ async function compare(books: AuditBooks, { filter, isJson }: LedgerOptions, fro
   const { payees, fromBlock = from } = await survey(books, settled);
   payees.add(address(payTo));
   if (fromBlock === undefined) throw new UsageError('no payment has settled yet');
-  const client = createChainClient({ urls });
+  const client = createChainClient({
+    urls,
+    chainId: BASE_CHAIN_ID,
+    clock: systemClock,
+    random: systemRandom,
+    log: quiet,
+  });
   const chain = createRpcChain(BASE_CHAIN_ID, client);
   const asset = address(USDC_ADDRESS);
   const found = await reconcile(

@@ -77,7 +77,9 @@ describe('a rate that two gateways share', () => {
 
   test('a burst at both is one burst', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => gateways[index % 2]?.admit(caller('burst', 20))),
+      Array.from({ length: 100 }, async (_, index) =>
+        gateways[index % 2]?.admit(caller('burst', 20)),
+      ),
     );
     const kinds = answers.map((answer) => answer?.kind);
     expect(kinds.filter((kind) => kind === 'admitted')).toHaveLength(20);
@@ -87,7 +89,9 @@ describe('a rate that two gateways share', () => {
 
   test('a key’s own rate is shared as well', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => gateways[index % 2]?.admit(caller('keyed', 20, 3))),
+      Array.from({ length: 20 }, async (_, index) =>
+        gateways[index % 2]?.admit(caller('keyed', 20, 3)),
+      ),
     );
     expect(answers.filter((answer) => answer?.kind === 'admitted')).toHaveLength(3);
   });
@@ -97,7 +101,7 @@ describe('a rate that two gateways share', () => {
     expect(await one?.admit(caller('lowered', 50))).toMatchObject({ rate: { limit: 50 } });
     await realClock.sleep(1100);
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => one?.admit(caller('lowered', 2))),
+      Array.from({ length: 10 }, async () => one?.admit(caller('lowered', 2))),
     );
     expect(answers.filter((answer) => answer?.kind === 'admitted')).toHaveLength(2);
   });
