@@ -16,7 +16,6 @@ import type { BlockFacts } from './settlement/chain.js';
 import { createRpcChain } from './settlement/rpc-chain.js';
 import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
 import { Settlement } from './settlement/settlement.js';
-import { createLocalSigner } from './settlement/signer.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
@@ -88,7 +87,7 @@ export async function openPayments(
         confirmations: config.CONFIRMATIONS,
       },
     },
-    [createLocalSigner(chain.relayerKey)],
+    chain.relayers,
   );
   await settlement.start();
   if (chain.dev === undefined) await warnIfUnderpriced(config, parts);
