@@ -126,8 +126,3 @@ export class TermSink {
     return dictionary;
   }
 }
-
-/** Removes the files of a segment that no commit refers to. */
-export function removeSegment(directory: Directory, name: string): void {
-  for (const kind of SEGMENT_FILES) directory.remove(`${name}.${kind}`);
-}
