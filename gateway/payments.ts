@@ -41,7 +41,8 @@ export interface Payments extends Pick<
 
 /** Seconds that must be left of an authorization after its search, to get it into a block. */
 const SETTLE_MARGIN_SECONDS = 10;
-const VALIDITY_SECONDS_MAX = 86_400;
+/** What an authorization may be valid beyond the time asked: clocks differ, and some sign for a day. */
+const VALIDITY_SLACK_SECONDS = 86_400;
 const VERIFY_DEADLINE_MS = 3_000;
 
 /** Opens the books and the settlement, and recovers what an earlier process left unfinished. */
@@ -99,7 +100,7 @@ export async function openPayments(
       offer: current,
       limits: {
         settleMarginSeconds: SETTLE_MARGIN_SECONDS,
-        validityMaxSeconds: VALIDITY_SECONDS_MAX,
+        validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
         deadlineMs: VERIFY_DEADLINE_MS,
       },
       contractWallets: config.CONTRACT_WALLETS,
