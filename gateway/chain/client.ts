@@ -143,19 +143,25 @@ function hedgeAfterMs({ health }: Member): number {
 
 /**
  * Asks a second endpoint the same. A receipt that only one of them knows does not count yet: the
- * other one may be a block behind, or the first one makes it up.
+ * other one may be a block behind, or the first one makes it up. One that is caught lying here is
+ * left, and has no say.
  */
 async function confirm(
   pool: Pool,
   clock: Clock,
   members: readonly Member[],
   call: Call,
-  { answer, by }: Answered,
+  first: Answered,
 ): Promise<unknown> {
+  const { answer, by } = first;
   const others = members.filter((one) => one !== by && one.health.standing() === 'ready');
   if (others.length === 0) return answer;
   const untilMs = Math.min(call.untilMs, clock.monotonicMs() + CONFIRM_MS);
-  const second = await read(pool, clock, others, { ...call, untilMs });
+  const second = await read(pool, clock, others, { ...call, untilMs }).catch((error: unknown) => {
+    if (error instanceof ChainUnreachable && error.kind === 'lie') return undefined;
+    throw error;
+  });
+  if (!second) return confirm(pool, clock, members, call, first);
   if (second.answer === null) return null;
   if (essence(call.method, answer) === essence(call.method, second.answer)) return answer;
   throw new ChainUnreachable(
