@@ -43,7 +43,7 @@ const DEADLINE_MS = 5_000;
 /** Times that one read is asked at the most, all endpoints together. */
 const ASKED_MAX = 3;
 /** A second endpoint is asked when the first takes this many times its usual time. */
-const HEDGE = { factor: 3, minMs: 100, maxMs: 1_500 };
+const HEDGE = { factor: 3, minMs: 100, maxMs: 750 };
 
 export function createChainClient(options: ChainClientOptions): ChainClient {
   const { clock } = options;

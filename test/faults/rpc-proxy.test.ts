@@ -90,14 +90,15 @@ describe('one endpoint', () => {
     ['HTML', malformed, 'malformed'],
     ['half an answer', truncated, 'malformed'],
     ['9 MiB', huge, 'too-large'],
-    ['not a quantity', lies.zero, 'lie'],
+    ['a word for a number', lies.word, 'lie'],
   ])('%s is classified, within the deadline', async (_, fault, kind) => {
     const { client } = clientOf([bad]);
     await client.request('eth_blockNumber', []);
     bad.rules([{ method: 'eth_blockNumber', fault }]);
     const started = performance.now();
-    expect(await kindOf(client.request('eth_blockNumber', [], { deadlineMs: 1_500 }))).toBe(kind);
-    expect(performance.now() - started).toBeLessThan(2_500);
+    const deadlineMs = kind === 'timeout' ? 400 : 10_000;
+    expect(await kindOf(client.request('eth_blockNumber', [], { deadlineMs }))).toBe(kind);
+    expect(performance.now() - started).toBeLessThan(deadlineMs + 1_000);
   });
 
   test("the node's own refusal comes with its code, message and data", async () => {
@@ -178,15 +179,15 @@ describe('two endpoints', () => {
     ['breaks off', truncated],
     ['sends 9 MiB', huge],
     ['is overloaded', rpcError(-32005, 'limit exceeded')],
-    ['is slow', delay(2_000)],
+    ['is slow', delay(4_000)],
   ])('a read is answered in time although one of them %s', async (_, fault) => {
     const { client } = clientOf([bad, good]);
     await client.request('eth_chainId', []);
     bad.rules([{ fault }]);
     for (let i = 0; i < 6; i++) {
       const started = performance.now();
-      expect(await client.request('eth_blockNumber', [], { deadlineMs: 3_000 })).toMatch(/^0x/);
-      expect(performance.now() - started).toBeLessThan(1_900);
+      expect(await client.request('eth_blockNumber', [], { deadlineMs: 6_000 })).toMatch(/^0x/);
+      expect(performance.now() - started).toBeLessThan(3_500);
     }
   });
 
