@@ -249,12 +249,14 @@ export class IndexWriter {
  * @throws Error if another process has it open
  */
 export function openWriter(indexDir: string, runMerge?: MergeRunner): Promise<IndexWriter> {
-  mkdirSync(indexDir, { recursive: true });
-  const unlock = lock(join(indexDir, 'writer.lock'));
-  try {
-    return Promise.resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
-  } catch (error) {
-    unlock();
-    throw error;
-  }
+  return new Promise((resolve) => {
+    mkdirSync(indexDir, { recursive: true });
+    const unlock = lock(join(indexDir, 'writer.lock'));
+    try {
+      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  });
 }
