@@ -45,6 +45,10 @@ export async function openChain(
   const source = await findChain(config, ports.log);
   const client = createChainClient({
     urls: source.rpcUrls,
+    chainId: BASE_CHAIN_ID,
+    clock: ports.clock,
+    random: ports.random,
+    log: ports.log,
     onCall: (method) => ports.metrics.rpcCall(method),
   });
   const stop = async () => {

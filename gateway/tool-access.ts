@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
 import type { Config } from './config.js';
@@ -18,6 +17,7 @@ import type { PeopleAccess } from './people-access.js';
 import type { Face } from './search/caller.js';
 import type { Search } from './search/pipeline.js';
 import type { Store } from './store/store.js';
+import { ownVersion } from './version.js';
 import type { CurrentOffer } from './x402-wire.js';
 
 export interface ToolAccessParts {
@@ -141,10 +141,4 @@ function loginOf({ people, team }: PeopleAccess): Login {
     },
     signInUrl: (path) => `/console/sign-in?to=${encodeURIComponent(path)}`,
   };
-}
-
-function ownVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
-  return version;
 }

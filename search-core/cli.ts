@@ -1,6 +1,10 @@
 /** `npm run index`: the operator's program to fill, verify and change the search index. */
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { isPublicAddress } from './ingest/crawl/address.js';
+import { indexCrawl } from './ingest/crawl/crawl.js';
+import { resolveHost } from './ingest/crawl/fetch.js';
 import { indexJsonl, indexStarter } from './ingest/commands.js';
 import { engineSink } from './ingest/engine-sink.js';
 import { type CommandPorts, IngestError } from './ingest/load.js';
@@ -15,6 +19,11 @@ import type { Page } from './page.js';
 const OPTIONS = {
   index: { type: 'string', default: 'data/index' },
   add: { type: 'boolean', default: false },
+  replace: { type: 'boolean', default: false },
+  depth: { type: 'string', default: '10' },
+  'max-pages': { type: 'string', default: '10000' },
+  delay: { type: 'string', default: '1' },
+  'allow-private': { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
@@ -56,7 +65,36 @@ const FILL_COMMANDS: Readonly<Record<string, FillCommand>> = {
     argsMax: Infinity,
     fill: (files, options, ports) => indexArchives('wet', files, loadOptions(options), ports),
   },
+  crawl: { argsMin: 1, argsMax: Infinity, fill: crawl },
 };
+
+async function crawl(seeds: string[], options: Options, ports: CommandPorts): Promise<Report> {
+  const isAllowed = options['allow-private'] ? () => true : isPublicAddress;
+  return indexCrawl(
+    seeds,
+    {
+      index: options.index,
+      isAddition: !options.replace,
+      depthMax: numberOf('--depth', options.depth, 1_000),
+      fetchesMax: numberOf('--max-pages', options['max-pages'], 500_000),
+      delayMs: numberOf('--delay', options.delay, 3_600) * 1_000,
+      timeoutMs: 20_000,
+      bytesMax: 5 * 1024 * 1024,
+    },
+    {
+      ...ports,
+      isAllowedAddress: isAllowed,
+      resolve: resolveHost,
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+    },
+  );
+}
+
+function numberOf(name: string, text: string, max: number): number {
+  const value = /^\d+(?:\.\d+)?$/u.test(text) ? Number(text) : Number.NaN;
+  if (value <= max) return value;
+  throw new IngestError(`${name} must be a number from 0 to ${max}, not ${text}`);
+}
 
 /** Runs one command line; resolves to the exit code: 0 done, 1 failed, 2 not understood. */
 async function main(argv: string[]): Promise<number> {

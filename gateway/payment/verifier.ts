@@ -16,7 +16,7 @@ const SIGNERS_MAX = 4096;
 /** When a chain out of reach is asked again. */
 const RETRY_SECONDS = 2;
 
-export interface VerifierOptions {
+interface VerifierOptions {
   readonly chain: ChainCaller;
   /** Only its monotonic side is used. */
   readonly clock: Pick<Clock, 'monotonicMs'>;

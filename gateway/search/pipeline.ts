@@ -148,5 +148,5 @@ function refused(requestId: string, refusal: Refusal): SearchReply {
 }
 
 function withRate(reply: SearchReply, { rate }: Admission): SearchReply {
-  return rate ? { ...reply, rate } : reply;
+  return { ...reply, rate };
 }

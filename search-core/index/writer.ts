@@ -9,7 +9,7 @@ import { DeletedSet } from './deletes.js';
 import type { SegmentMeta } from './files.js';
 import { Inverter } from './inverter.js';
 import { type MergeInput, mergeSegments } from './merge.js';
-import { nextMerge } from './merge-policy.js';
+import { isWasteful, nextMerge } from './merge-policy.js';
 import { type Leaf, Snapshot } from './snapshot.js';
 
 /** Longer texts are cut here: no single page can fill the memory. */
@@ -128,14 +128,12 @@ export class IndexWriter {
     return this.merging;
   }
 
-  /** Commits, then merges everything into one segment. */
+  /** Commits, then merges everything into one segment; few deleted pages may stay in it. */
   async compact(): Promise<void> {
     await this.merging;
     await this.commit();
     const { leaves } = this.snapshot;
-    if (leaves.length > 1 || leaves.some(({ deleted }) => deleted.count > 0)) {
-      await this.mergeRun(leaves);
-    }
+    if (leaves.length > 1 || isWasteful(leaves)) await this.mergeRun(leaves);
   }
 
   get generation(): number {

@@ -33,16 +33,20 @@ export interface Load {
   readonly tally: Tally;
   /** When the command started, by `nowMs`. */
   readonly startedMs: number;
+  /** URLs to remove from the index. */
+  readonly gone?: readonly string[];
+  /** Nothing new is a fine outcome: the run only looked for changes. */
+  readonly isUpdate?: boolean;
 }
 
 /** Loads the pages in one commit. @throws IngestError when there are none, or when stopped */
 export async function load(
-  { command, pages, tally, startedMs }: Load,
+  { command, pages, tally, startedMs, gone = [], isUpdate = false }: Load,
   { index, isAddition }: LoadOptions,
   { sink, progress, signal, nowMs }: CommandPorts,
 ): Promise<Report> {
-  const guarded = someUnlessAborted(pages, tally, signal);
-  const result = isAddition ? await sink.update(guarded, []) : await sink.replace(guarded);
+  const guarded = unlessAborted(isUpdate ? pages : some(pages, tally), signal);
+  const result = isAddition ? await sink.update(guarded, gone) : await sink.replace(guarded);
   progress.end();
   return {
     command,
@@ -61,21 +65,26 @@ export async function loadSpool(
   options: LoadOptions,
   ports: CommandPorts,
 ): Promise<Report> {
-  if (job.tally.kept === 0) await job.spool.remove();
+  if (job.tally.kept === 0 && job.isUpdate !== true) await job.spool.remove();
   const report = await load({ ...job, pages: job.spool.pages() }, options, ports);
   await job.spool.remove();
   return report;
 }
 
-/** Fails instead of ending without a page: an index is never replaced by nothing. */
-async function* someUnlessAborted(
+async function* unlessAborted(
   pages: AsyncIterable<Page>,
-  tally: Tally,
   signal: AbortSignal,
 ): AsyncIterable<Page> {
-  let isEmpty = true;
   for await (const page of pages) {
     if (signal.aborted) throw new IngestError('stopped; the index is as it was');
+    yield page;
+  }
+}
+
+/** Fails instead of ending without a page: an index is never replaced by nothing. */
+async function* some(pages: AsyncIterable<Page>, tally: Tally): AsyncIterable<Page> {
+  let isEmpty = true;
+  for await (const page of pages) {
     isEmpty = false;
     yield page;
   }

@@ -6,14 +6,22 @@ export const USAGE = `Fill the search index.
   npm run index -- starter [DIR]         replace it with the READMEs of installed npm packages
   npm run index -- warc FILE…            replace it with the pages of web archives (.warc, .warc.gz)
   npm run index -- wet FILE…             the same from archives of extracted text (.warc.wet.gz)
+  npm run index -- crawl URL…            add the pages of web sites (robots.txt is obeyed); run it
+                                         again to fetch only what has changed
   npm run index -- check                 verify the index: checksums, counts, order
   npm run index -- delete URL…           remove pages
 
 Options
   --index DIR     the index directory (default: data/index)
   --add           add to the index, replacing pages with the same URL
+  --replace       crawl: replace the index instead of adding to it, and fetch everything anew
+  --depth N       crawl: links to follow from a start address (default: 10)
+  --max-pages N   crawl: addresses to fetch at the most (default: 10000)
+  --delay S       crawl: seconds between two requests to one host (default: 1)
+  --allow-private crawl: also hosts in private networks and on this machine
   --json          print the report as one line of JSON
   --help          this text
 
 The old index serves until the new one is complete; a run that fails or is stopped changes nothing.
+warc, wet and crawl go on where they were stopped when the same command is run again.
 `;

@@ -27,7 +27,21 @@ export interface PageDocument {
 
 /** Parses any text as HTML; never refuses, may overflow the stack on absurd nesting. */
 export function parseDocument(html: string): PageDocument {
-  return (parseHTML(html) as unknown as { document: PageDocument }).document;
+  return (parseHTML(withBody(html)) as unknown as { document: PageDocument }).document;
+}
+
+const HEAD_ELEMENT = /<title\b[^>]*>[^<]*<\/title\s*>|<(?:meta|link|base)\b[^>]*>/giu;
+const FRAME_TAG = /<!doctype[^>]*>|<\/?(?:html|head|body)\b[^>]*>/giu;
+
+/**
+ * HTML lets a page leave out the tags of html, head and body (WHATWG HTML 13.1.2.4), and linkedom
+ * does not add them: without a body it would find no text at all.
+ */
+function withBody(html: string): string {
+  if (/<body[\s>]/iu.test(html)) return html;
+  const head = (html.match(HEAD_ELEMENT) ?? []).join('');
+  const body = html.replace(HEAD_ELEMENT, '').replace(FRAME_TAG, '');
+  return `<!doctype html><html><head>${head}</head><body>${body}</body></html>`;
 }
 
 type ReadMain = new (

@@ -42,7 +42,7 @@ export function textOf(root: TextNode): string {
     if (name === 'PRE') {
       preDepth += 1;
       steps.push(edge, PRE_END);
-    } else if (edge !== '') steps.push(edge);
+    } else if (PARAGRAPH.has(name)) steps.push(edge);
     const children = [...step.childNodes];
     for (let at = children.length - 1; at >= 0; at -= 1) {
       const child = children[at];
