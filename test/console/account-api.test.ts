@@ -262,8 +262,8 @@ describe('searching on an account', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);
     expect(statuses.filter((status) => status === 402)).toHaveLength(90);
     const refused = replies.find(({ status }) => status === 402);
-    expect(refused?.json['code']).toBe('insufficient_credits');
-    expect(refused?.json['detail']).toContain('POST /account/credits');
+    expect(refused?.json.code).toBe('insufficient_credits');
+    expect(refused?.json.detail).toContain('POST /account/credits');
     expect(refused?.headers.get('payment-required')).toBeNull();
   });
 
@@ -285,8 +285,8 @@ describe('searching on an account', () => {
       ['/account/credits', { amountUsd: '5' }],
     ] as const) {
       const { status, json } = await call(path, { by, ...(body && { body }) });
-      expect([status, json['code']]).toEqual([403, 'account_suspended']);
-      expect(json['detail']).toContain('unpaid invoice');
+      expect([status, json.code]).toEqual([403, 'account_suspended']);
+      expect(json.detail).toContain('unpaid invoice');
     }
     await operator().resume(account);
     expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
