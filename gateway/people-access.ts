@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
+import { prunePeople } from './accounts/people/prune.js';
 import { openPeople, type People } from './accounts/people/people.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTeam, type Team } from './accounts/people/team.js';
@@ -109,6 +110,7 @@ export async function openPeopleAccess(
   const housekeeping = [
     repeat(FLUSH_EVERY_MS, 'writing usage', () => recorder.flush()),
     repeat(PRUNE_EVERY_MS, 'pruning requests', () => recorder.prune()),
+    repeat(PRUNE_EVERY_MS, 'pruning sessions', () => prunePeople(store, clock)),
     ...(topUps
       ? [repeat(RECOVER_EVERY_MS, 'booking settled top-ups', () => topUps.recover())]
       : []),
