@@ -87,7 +87,7 @@ describe('POST /search', () => {
     [{ query: 'x '.repeat(51) }, 422, 'invalid_parameter'],
     [{ query: 'x', maxResults: 21 }, 422, 'invalid_parameter'],
     [{ query: 'x', maxDescriptionLength: 999 }, 422, 'invalid_parameter'],
-    [{ query: 'x'.repeat(20_000) }, 413, 'payload_too_large'],
+    [{ query: 'x'.repeat(70_000) }, 413, 'payload_too_large'],
   ])('refuses %j with %d %s', async (body, status, code) => {
     const reply = await post(body);
     expect(reply.status).toBe(status);
