@@ -44,13 +44,24 @@ function resolveImport(path: string): SolcSource {
   }
 }
 
+/** The sources under `src/`, and which of their contracts are committed. */
+export const SOURCES = [
+  ['DevUsdc.sol', ['DevUsdc']],
+  ['TestWallets.sol', ['TestWalletFactory', 'TestDelegate']],
+] as const;
+
 /**
- * Compiles one Solidity source with the pinned compiler and the installed OpenZeppelin contracts.
+ * Compiles these contracts of one Solidity source with the pinned compiler and the installed OpenZeppelin contracts.
  * `evmVersion` is Cancun, which every chain of interest runs. The output depends on nothing else:
  * the metadata hash is left out, so the same source gives the same bytes anywhere.
  * Throws with the compiler's own messages when the source does not compile.
  */
-export function compileContracts(fileName: string, source: string): Artifact[] {
+export function compileContracts(
+  fileName: string,
+  source: string,
+  contracts: readonly string[],
+): Artifact[] {
+  const wanted = ['evm.bytecode.object', 'evm.deployedBytecode.object'];
   const solc = nodeRequire('solc') as Solc;
   const output = JSON.parse(
     solc.compile(
@@ -62,7 +73,7 @@ export function compileContracts(fileName: string, source: string): Artifact[] {
           evmVersion: 'cancun',
           metadata: { bytecodeHash: 'none', appendCBOR: false },
           outputSelection: {
-            [fileName]: { '*': ['evm.bytecode.object', 'evm.deployedBytecode.object'] },
+            [fileName]: Object.fromEntries(contracts.map((contract) => [contract, wanted])),
           },
         },
       }),

@@ -2,11 +2,11 @@
 // contracts-abi/artifacts. A test compares the committed files with a fresh compilation.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { artifactFile, compileContracts, multicall3 } from '../contracts-abi/compile.js';
+import { artifactFile, compileContracts, multicall3, SOURCES } from '../contracts-abi/compile.js';
 
 const folder = join(process.cwd(), 'contracts-abi');
-const compiled = ['DevUsdc.sol', 'TestWallets.sol'].flatMap((source) =>
-  compileContracts(source, readFileSync(join(folder, 'src', source), 'utf8')),
+const compiled = SOURCES.flatMap(([source, contracts]) =>
+  compileContracts(source, readFileSync(join(folder, 'src', source), 'utf8'), contracts),
 );
 for (const artifact of [...compiled, multicall3()]) {
   const file = join(folder, 'artifacts', `${artifact.contract}.ts`);

@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { encodeFunctionData, hashDomain, parseSignature } from 'viem';
 import { MULTICALL3_ADDRESS, USDC_ADDRESS } from '../../contracts-abi/addresses.js';
-import { artifactFile, compileContracts, multicall3 } from '../../contracts-abi/compile.js';
+import {
+  artifactFile,
+  compileContracts,
+  multicall3,
+  SOURCES,
+} from '../../contracts-abi/compile.js';
 import { multicall3Abi } from '../../contracts-abi/multicall3.js';
 import { usdcAbi, usdcBytesAbi, usdcKeyAbi } from '../../contracts-abi/usdc.js';
 import { address, type Hex } from '../../gateway/domain/units.js';
@@ -56,8 +61,10 @@ async function refusal(data: Hex): Promise<string | undefined> {
 
 describe('the committed artifacts', () => {
   test('are what the pinned compiler makes from the sources', () => {
-    for (const source of ['DevUsdc.sol', 'TestWallets.sol']) {
-      const made = compileContracts(source, readFileSync(`contracts-abi/src/${source}`, 'utf8'));
+    for (const [source, contracts] of SOURCES) {
+      const text = readFileSync(`contracts-abi/src/${source}`, 'utf8');
+      const made = compileContracts(source, text, contracts);
+      expect(made).toHaveLength(contracts.length);
       for (const artifact of made) {
         const committed = readFileSync(`contracts-abi/artifacts/${artifact.contract}.ts`, 'utf8');
         expect(committed === artifactFile(artifact)).toBe(true);
