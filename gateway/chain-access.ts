@@ -52,6 +52,11 @@ export async function openChain(
     log: ports.log,
     onCall: (method) => ports.metrics.rpcCall(method),
   });
+  ports.metrics.gauge(
+    'search402_rpc_endpoints_ready',
+    'JSON-RPC endpoints in use; the others are probed again after a while',
+    () => client.endpoints().filter(({ standing }) => standing === 'ready').length,
+  );
   const stop = async () => {
     await client.close();
     await source.stop();
