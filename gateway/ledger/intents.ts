@@ -33,7 +33,7 @@ export interface NewTransaction {
   readonly replaces?: TransactionHash;
 }
 
-export interface RecordedTransaction extends NewTransaction {
+interface RecordedTransaction extends NewTransaction {
   readonly signedAt: UnixMillis;
   readonly broadcastAt?: UnixMillis;
   readonly block?: { readonly number: bigint; readonly hash: Bytes32 };

@@ -9,7 +9,7 @@ import { paymentOf } from './tables.js';
 import { type LedgerTx, selectPayment, transition, type Transition } from './transition.js';
 
 /** The answer to a reservation: of all who ask at once, over all gateways, exactly one reserves. */
-export type Reservation =
+type Reservation =
   | { readonly kind: 'reserved'; readonly payment: Payment }
   /** Somebody holds this authorization already: wait for that payment's outcome. */
   | { readonly kind: 'exists'; readonly payment: Payment }

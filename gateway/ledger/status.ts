@@ -119,7 +119,7 @@ export const mayBroadcast: May = (facts) => {
 };
 
 /** Its call failed in a mined transaction although the authorization is good: once more. */
-export const mayRetry: May = mayBroadcast;
+export const mayRetry: May = (facts) => mayBroadcast(facts);
 
 /**
  * The transfer is in the chain. From `served` on, because a third party that holds the
@@ -131,7 +131,7 @@ export const maySettle: May = (facts) => {
 };
 
 /** Nothing was and nothing will be transferred under this authorization. */
-export const mayFail: May = maySettle;
+export const mayFail: May = (facts) => maySettle(facts);
 
 /** The block of the transfer is no longer canonical. */
 export const mayReorg: May = (facts) => {
@@ -141,4 +141,4 @@ export const mayReorg: May = (facts) => {
 };
 
 /** The block of the transfer is at or below the safe head. */
-export const mayFinalize: May = mayReorg;
+export const mayFinalize: May = (facts) => mayReorg(facts);

@@ -48,7 +48,7 @@ export interface PaymentsTable {
   reason: string | null;
 }
 
-export interface IntentsTable {
+interface IntentsTable {
   id: string;
   chain_id: bigint;
   relayer: string;
@@ -62,7 +62,7 @@ export interface IntentsTable {
   mined_hash: string | null;
 }
 
-export interface TransactionsTable {
+interface TransactionsTable {
   hash: string;
   intent_id: string;
   raw: Uint8Array;
@@ -88,7 +88,7 @@ export function millis(value: bigint): UnixMillis {
 }
 
 /** The facts of a row; what did not happen is absent. */
-export function factsOf(row: PaymentRow): PaymentFacts {
+function factsOf(row: PaymentRow): PaymentFacts {
   return {
     reservedAt: millis(row.reserved_at),
     ...(row.served_at !== null && { servedAt: millis(row.served_at) }),

@@ -4,7 +4,7 @@ import type { ChainLog, SettlementChain } from './chain.js';
 import { addressTopic, TRANSFER, transferValue } from './results.js';
 
 /** A transfer to a payee, as the chain tells it. */
-export interface ChainTransfer {
+interface ChainTransfer {
   readonly transaction: TransactionHash;
   readonly block: bigint;
   readonly from: Address;

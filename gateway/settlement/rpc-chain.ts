@@ -157,7 +157,7 @@ const toQuantity = (value: bigint): Hex => `0x${value.toString(16)}`;
  * of geth, reth, erigon, nethermind and anvil are matched. Nothing is decided on these words alone.
  * @throws the error again when there was no answer.
  */
-export function broadcastAnswer(error: unknown): BroadcastAnswer {
+function broadcastAnswer(error: unknown): BroadcastAnswer {
   const parsed = rpcError.safeParse(error);
   if (!parsed.success) throw error;
   const { message } = parsed.data;

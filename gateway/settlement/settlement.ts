@@ -328,7 +328,7 @@ const summary = (finding: { kind: string; reason?: string }) => ({
 });
 
 /** What a payment's facts mean to whoever waits for it. */
-export function outcomeOf(payment: Payment): SettlementOutcome {
+function outcomeOf(payment: Payment): SettlementOutcome {
   const { status, transaction, reply } = payment;
   switch (status) {
     case 'settled':

@@ -30,7 +30,9 @@ console.log(store.health().commits - before);
 process.exit(0);
 `;
 
-const hasStrace = spawnSync('strace', ['-V']).status === 0;
+/** The tool that counts system calls, where a machine has it. */
+const TRACER = 'strace';
+const hasStrace = spawnSync(TRACER, ['-V']).status === 0;
 const script = (rounds: number, writes: number) => {
   const path = join(folder, `writes-${rounds}-${writes}.mjs`);
   writeFileSync(path, program(rounds, writes));
@@ -42,7 +44,7 @@ function countedSyncs(path: string, database: string): number {
   const trace = join(folder, `${database}.trace`);
   const calls = 'trace=fsync,fdatasync,write';
   const args = ['-f', '-o', trace, '-e', calls, process.execPath, path, database];
-  const run = spawnSync('strace', args, { encoding: 'utf8' });
+  const run = spawnSync(TRACER, args, { encoding: 'utf8' });
   if (run.status !== 0) throw new Error(run.stderr);
   const lines = readFileSync(trace, 'utf8').split('\n');
   const start = lines.findIndex((line) => line.includes('"START\\n"'));
