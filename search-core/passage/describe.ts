@@ -5,6 +5,9 @@ const ELLIPSIS = ' … ';
 /** What a query word is worth in a sentence beside another that a better sentence has already. */
 const AGAIN = 0.5;
 
+const MENU_LINES_MIN = 4;
+const MENU_LINE_LENGTH_MAX = 30;
+
 /** A range of the text: one sentence, or several in a row. */
 interface Passage {
   start: number;
@@ -53,7 +56,7 @@ export class Describer {
     return join(text, grow(text, chosen, lengthMax));
   }
 
-  /** The sentences with matches, in text order. */
+  /** The sentences with matches, in text order; menus only where there is nothing else. */
   private sentences(text: string, { offsets, terms, ordinals }: Matches): Passage[] {
     const found: Passage[] = [];
     let end = 0;
@@ -72,8 +75,19 @@ export class Describer {
       }
       found.push({ start, end, score, terms: here });
     }
-    return found;
+    const readable = found.filter((passage) => !isMenu(text, passage.start, passage.end));
+    return readable.length > 0 ? readable : found;
   }
+}
+
+/** Whether a range is a row of short lines without a full stop: a menu, not something to read. */
+function isMenu(text: string, start: number, end: number): boolean {
+  let lines = 1;
+  for (let at = text.indexOf('\n', start); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) {
+    lines++;
+  }
+  const isShort = end - start < lines * MENU_LINE_LENGTH_MAX;
+  return lines >= MENU_LINES_MIN && isShort && !'.!?'.includes(text.charAt(end - 1));
 }
 
 /** The best sentences that fit together, in text order. */
@@ -114,7 +128,7 @@ function grow(text: string, passages: readonly Passage[], lengthMax: number): Pa
       const after = skipSpace(text, passage.end);
       if (after < nextStart) {
         const end = Math.min(sentenceEnd(text, after), nextStart);
-        if (end - passage.end <= room && end > passage.end) {
+        if (end - passage.end <= room && end > passage.end && !isMenu(text, after, end)) {
           room -= end - passage.end;
           passage.end = end;
           changed = true;
@@ -123,7 +137,8 @@ function grow(text: string, passages: readonly Passage[], lengthMax: number): Pa
       const previousEnd = grown[i - 1]?.end ?? 0;
       if (skipSpace(text, previousEnd) < passage.start) {
         const start = sentenceStart(text, passage.start - 1, previousEnd);
-        if (passage.start - start <= room && start < passage.start) {
+        const fits = passage.start - start <= room && start < passage.start;
+        if (fits && !isMenu(text, start, passage.start)) {
           room -= passage.start - start;
           passage.start = start;
           changed = true;

@@ -1,6 +1,5 @@
 import { END } from '../index/postings/cursor.js';
 import type { PositionsReader } from '../index/postings/positions.js';
-import { holdsPhrase } from '../rank/nearness.js';
 import { comparable } from '../rank/rerank.js';
 import type { Budget } from './budget.js';
 import type { LeafScorer } from './leaf-scorer.js';
@@ -10,9 +9,10 @@ import type { TopDocuments } from './top.js';
 /** Documents between two looks at the clock. */
 const STEPS = 512;
 
-/** A term of a phrase, with its positions. */
-interface PhraseTerm {
+/** A word of a phrase: how far from the phrase's start it stands, and its positions. */
+interface PhraseWord {
   readonly term: ScoredTerm;
+  readonly offset: number;
   readonly positions: PositionsReader;
 }
 
@@ -23,7 +23,8 @@ interface PhraseTerm {
  */
 export class PhraseSearch {
   private readonly required: readonly ScoredTerm[];
-  private readonly phrases: readonly (readonly PhraseTerm[])[];
+  /** Each phrase's words, the rarest first. */
+  private readonly phrases: readonly (readonly PhraseWord[])[];
   private readonly optional: readonly ScoredTerm[];
   private readonly optionalBound: number;
 
@@ -45,10 +46,12 @@ export class PhraseSearch {
     const { segment } = scorer.leaf;
     const readers = new Map(this.required.map((term) => [term, segment.positions(term.cursor)]));
     this.phrases = phrases.map((phrase) =>
-      phrase.flatMap((term) => {
-        const positions = readers.get(term);
-        return positions ? [{ term, positions }] : [];
-      }),
+      phrase
+        .flatMap((term, offset) => {
+          const positions = readers.get(term);
+          return positions ? [{ term, offset, positions }] : [];
+        })
+        .sort((a, b) => a.term.cursor.entry.documents - b.term.cursor.entry.documents),
     );
     this.optional = terms.filter((term) => !required.has(term));
     this.optionalBound = this.optional.reduce((sum, term) => sum + term.bound, 0);
@@ -103,10 +106,7 @@ export class PhraseSearch {
       if (term.cursor.advance(document) === document) score += term.score();
     }
     if (comparable(score) <= this.top.threshold) return;
-    const holds = this.phrases.every((phrase) =>
-      holdsPhrase(phrase.map(({ positions }) => positions.read())),
-    );
-    if (holds) this.top.offer(base + document, comparable(score));
+    if (this.phrases.every(isHeld)) this.top.offer(base + document, comparable(score));
   }
 
   private takeCount(): number {
@@ -115,4 +115,24 @@ export class PhraseSearch {
     for (const term of this.optional) count += term.takeCount();
     return count;
   }
+}
+
+/** Whether the document that all words stand on holds the phrase; reads no more than it must. */
+function isHeld(phrase: readonly PhraseWord[]): boolean {
+  let starts: Int32Array | undefined;
+  for (const { positions, offset } of phrase) {
+    const here = positions.read().map((position) => position - offset);
+    starts = starts ? intersection(starts, here) : here;
+    if (starts.length === 0) return false;
+  }
+  return true;
+}
+
+/** The numbers that are in both; both ascend. */
+function intersection(a: Int32Array, b: Int32Array): Int32Array {
+  let at = 0;
+  return a.filter((value) => {
+    while (at < b.length && (b[at] ?? 0) < value) at++;
+    return b[at] === value;
+  });
 }

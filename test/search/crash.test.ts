@@ -14,7 +14,7 @@ import type { Page } from '../../search-core/page.js';
 import { FailingDirectory, PowerLoss } from '../support/failing-directory.js';
 
 /** Kills of real processes: a few here, many by `SEARCH_KILLS=1000 npm test -- test/search/crash`. */
-const KILLS = Number(process.env.SEARCH_KILLS ?? 15);
+const KILLS = Number(process.env.SEARCH_KILLS ?? 8);
 
 function seeded(seed: number): () => number {
   let state = seed;
@@ -85,7 +85,7 @@ describe('a power loss leaves the index from before the commit or the one from a
       const found = roundOf(directory.afterCrash(random), PAGES);
       expect([last, last + 1]).toContain(found);
     }
-  });
+  }, 120_000);
 
   test('and work goes on from there, with nothing left behind', async () => {
     const random = seeded(7);

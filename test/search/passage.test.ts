@@ -43,6 +43,17 @@ describe('a description', () => {
     expect(found).toMatch(/^Sentence 0 .*\.$/);
   });
 
+  test('takes what can be read before a menu with the same words', () => {
+    const menu = ['Home', 'Roses', 'Gardener', 'June', 'Shop', 'Contact'].join('\n');
+    const prose = 'In June the gardener cuts roses.';
+    const found = describer('roses', 'gardener', 'june').describe(
+      [menu, filler('weather', 200), prose, filler('travel', 200)].join('\n\n'),
+      100,
+    );
+    expect(found).toContain(prose);
+    expect(found).not.toContain('Contact');
+  });
+
   test('does not take an abbreviation or a number for the end of a sentence', () => {
     const text = `${filler('x', 60)} Use a tool, e.g. Pruner 3.5 by Dr. Rose, for roses. ${filler('y', 60)}`;
     expect(describer('roses').describe(text, 1000)).toContain(

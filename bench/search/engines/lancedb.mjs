@@ -43,7 +43,12 @@ export async function open(directory) {
   };
   return {
     top10: (q) =>
-      table.query().fullTextSearch(query(q)).select(['url', 'title', 'text']).limit(10).toArray(),
+      table
+        .query()
+        .fullTextSearch(query(q))
+        .select(['url', 'title', 'text', '_score'])
+        .limit(10)
+        .toArray(),
     close: () => table.close(),
   };
 }
