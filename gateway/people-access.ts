@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
+import { prunePeople } from './accounts/people/prune.js';
 import { openPeople, type People } from './accounts/people/people.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTeam, type Team } from './accounts/people/team.js';
@@ -22,6 +23,8 @@ import type { Store } from './store/store.js';
 export interface PeopleSettings {
   /** Where the console and the searches are reached, without a path. */
   readonly publicUrl: string;
+  /** Addresses of the tool protocol: for accounts, and for payments. */
+  readonly mcp: { readonly keyed: string; readonly open: string };
   /** `smtp://…`; without it mail stays in the database's outbox. */
   readonly smtpUrl?: string;
   /** The sender of mails. */
@@ -89,6 +92,7 @@ export async function openPeopleAccess(
     keys,
     priceUnits,
     publicUrl,
+    mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
     assets: { sources, scripts: compiled },
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
@@ -106,6 +110,7 @@ export async function openPeopleAccess(
   const housekeeping = [
     repeat(FLUSH_EVERY_MS, 'writing usage', () => recorder.flush()),
     repeat(PRUNE_EVERY_MS, 'pruning requests', () => recorder.prune()),
+    repeat(PRUNE_EVERY_MS, 'pruning sessions', () => prunePeople(store, clock)),
     ...(topUps
       ? [repeat(RECOVER_EVERY_MS, 'booking settled top-ups', () => topUps.recover())]
       : []),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
 import type { Config } from './config.js';
@@ -18,6 +17,7 @@ import type { PeopleAccess } from './people-access.js';
 import type { Face } from './search/caller.js';
 import type { Search } from './search/pipeline.js';
 import type { Store } from './store/store.js';
+import { ownVersion } from './version.js';
 import type { CurrentOffer } from './x402-wire.js';
 
 export interface ToolAccessParts {
@@ -39,6 +39,13 @@ export interface ToolAccess {
   /** `/mcp` and its description; on the gateway's face the authorization server as well. */
   routesFor(face: Face): Router;
   stop(): Promise<void>;
+}
+
+/** Where clients connect: with an account, and to pay for each call. */
+export function mcpAddresses(config: Config): { keyed: string; open: string } {
+  const [keyed] = addressesOf(config.API_PUBLIC_URL, config.API_PORT);
+  const [open] = addressesOf(config.PUBLIC_URL, config.PORT);
+  return { keyed, open };
 }
 
 const SWEEP_EVERY_MS = 3_600_000;
@@ -141,10 +148,4 @@ function loginOf({ people, team }: PeopleAccess): Login {
     },
     signInUrl: (path) => `/console/sign-in?to=${encodeURIComponent(path)}`,
   };
-}
-
-function ownVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
-  return version;
 }

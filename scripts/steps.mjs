@@ -23,10 +23,13 @@ export function checkNode() {
   }
 }
 
-/** Runs one step, says what it is and how long it took; exits with its code when it fails. */
+/**
+ * Runs one step, says what it is and how long it took, and exits with its code when it fails. All
+ * of that goes to stderr: stdout belongs to the program that is run afterwards.
+ */
 export async function step(title, command, args, { quiet = true, env = {}, cwd = root } = {}) {
   const started = Date.now();
-  process.stdout.write(`▸ ${title} …${quiet ? '' : '\n'}`);
+  process.stderr.write(`▸ ${title} …${quiet ? '' : '\n'}`);
   const child = spawn(command, args, {
     cwd,
     env: { ...process.env, ...env },
@@ -44,11 +47,11 @@ export async function step(title, command, args, { quiet = true, env = {}, cwd =
   });
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   if (code !== 0) {
-    process.stdout.write(`${quiet ? '' : `▸ ${title}`} failed after ${seconds} s\n`);
+    process.stderr.write(`${quiet ? '' : `▸ ${title}`} failed after ${seconds} s\n`);
     process.stderr.write(Buffer.concat(output));
     process.exit(code);
   }
-  process.stdout.write(quiet ? ` ${seconds} s\n` : `▸ ${title}: ${seconds} s\n`);
+  process.stderr.write(quiet ? ` ${seconds} s\n` : `▸ ${title}: ${seconds} s\n`);
 }
 
 const stampOf = (name) => join(root, 'node_modules', `.search402-${name}`);

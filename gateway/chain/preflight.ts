@@ -27,7 +27,10 @@ export interface ExpectedChain {
  * @throws PreflightError with what is expected and what was found.
  */
 export async function preflight(request: RpcRequest, expected: ExpectedChain): Promise<void> {
-  const chainId = Number(await request('eth_chainId', []));
+  const chainId = await request('eth_chainId', []).then(Number, (error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new PreflightError(`RPC_URLS cannot be used: ${reason}.`, { cause: error });
+  });
   if (chainId !== expected.chainId) {
     throw new PreflightError(
       `RPC_URLS lead to chain id ${chainId}, but payments are made on ${expected.chainId}.`,

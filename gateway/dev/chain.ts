@@ -69,9 +69,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const stateFile = join(folder, 'state.json');
   const settings = JSON.stringify({ port: options.port ?? 0, blockTimeSeconds, forkUrl });
 
-  let anvil = await adopt(folder, settings, stateFile, log);
-  if (anvil === undefined) {
-    anvil = await startAnvil({
+  const start = () =>
+    startAnvil({
       port: options.port ?? 0,
       logFile: join(folder, 'anvil.log'),
       args: [
@@ -80,7 +79,7 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
         ...(forkUrl === undefined && existsSync(stateFile) ? ['--load-state', stateFile] : []),
       ],
     });
-  }
+  const anvil = (await adopt(folder, settings, stateFile, log)) ?? (await start());
   const client = anvilClient(anvil.rpcUrl);
   try {
     await seed(client, forkUrl !== undefined);

@@ -39,12 +39,13 @@ export async function keepState(options: {
     seen = head;
     limitLog(options.logFile);
   };
+  const pause = () =>
+    sleep(LOOK_EVERY_MS, undefined, { signal: abort.signal, ref: false }).catch(() => undefined);
   const run = async () => {
-    while (!abort.signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal: abort.signal, ref: false }).catch(() => null);
+    for (;;) {
+      await pause();
       if (abort.signal.aborted) return;
       await look().catch((error: unknown) => {
-        if (abort.signal.aborted) return;
         log.warn({ error: String(error) }, 'the development chain could not be saved');
       });
     }

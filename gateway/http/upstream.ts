@@ -39,7 +39,7 @@ export function createUpstream(options: UpstreamOptions): RunSearch & { close():
     const code = 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
     waiting.get(request)?.({ kind: 'fault', code });
   };
-  const proxy = createProxyMiddleware<IncomingMessage>({
+  const proxy = createProxyMiddleware({
     target: targetOf(options.url),
     agent,
     selfHandleResponse: true,

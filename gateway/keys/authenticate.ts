@@ -10,7 +10,7 @@ import { hashKey, parseKey, type ApiKeyHash } from './format.js';
 import type { KeyTables } from './schema.js';
 
 /** A key was good. */
-export interface Authenticated {
+interface Authenticated {
   readonly kind: 'caller';
   readonly caller: Caller;
 }

@@ -11,7 +11,7 @@ type NullableInt = ColumnType<
 >;
 
 /** An organization that searches on credits. Times are Unix milliseconds. */
-export interface AccountRow {
+interface AccountRow {
   id: string;
   name: string;
   plan: Plan;
@@ -24,7 +24,7 @@ export interface AccountRow {
 }
 
 /** An API key. Of the key itself only its SHA-256 and its last four characters are known. */
-export interface ApiKeyRow {
+interface ApiKeyRow {
   id: string;
   account_id: string;
   hash: string;

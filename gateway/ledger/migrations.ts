@@ -154,6 +154,10 @@ const PAYMENTS_ONE_IDENTIFIER = `create unique index payments_one_identifier
   on payments (payer, payment_identifier)
   where payment_identifier is not null and released_at is null and failed_at is null`;
 
+/** Finds replies whose time has passed among those that are kept, which are few. */
+const PAYMENTS_REPLIES = `create index payments_replies on payments (settled_at)
+  where reply_body is not null`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -182,4 +186,5 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
     statements: (words) => [gateways(words), lanes(words)],
   },
   { name: 'ledger-004-identifiers', statements: () => [PAYMENTS_ONE_IDENTIFIER] },
+  { name: 'ledger-005-retention', statements: () => [PAYMENTS_REPLIES] },
 ];

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.js';
 import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
 import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
 import type { Payment } from './payment.js';
+import { pruneReplies, pruneRows, type Retention } from './retention.js';
 import {
   mayBroadcast,
   mayFail,
@@ -263,6 +264,12 @@ export class TransferBooks {
       for (const { id } of abandoned) await transition(tx, id, mayRelease, changes);
       return abandoned.length;
     });
+  }
+
+  /** Drops what is kept longer than it has to be; returns how many replies and rows went. */
+  async prune(retention: Retention): Promise<number> {
+    const replies = await pruneReplies(this.store, this.clock, retention);
+    return replies + (await pruneRows(this.store, this.clock, retention));
   }
 
   /** Takes over an open payment of a dead process; of all who try, exactly one gets true. */

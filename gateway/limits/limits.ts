@@ -14,7 +14,7 @@ export interface LimitedCaller {
  * What an address may do without an account. Both are refusals that cost the server little, so
  * the limits are generous: they bound a flood, they do not ration a client.
  */
-export type AddressPolicy = 'challenge' | 'payment' | 'failed-key';
+type AddressPolicy = 'challenge' | 'payment' | 'failed-key';
 
 /**
  * Rates of searches by account and key, and of unpaid challenges and failed keys by address. No

@@ -4,7 +4,7 @@ import { isRefusal, refuse } from '../domain/refusal.js';
 import type { Credentials, Face } from '../search/caller.js';
 import type { Search } from '../search/pipeline.js';
 import { credentialsOf } from './payment.js';
-import { errorResult, toolResult, type McpPaymentWire } from './result.js';
+import { refusalResult, toolResult, type McpPaymentWire } from './result.js';
 import { createToolServer } from './server.js';
 
 /** What the edge knows about a request before the protocol looks into it. */
@@ -74,7 +74,7 @@ async function call(
 ): Promise<CallToolResult> {
   const requestId = parts.random.uuid();
   const credentials = credentialsOf(account, meta);
-  if (isRefusal(credentials)) return errorResult(credentials, requestId);
+  if (isRefusal(credentials)) return refusalResult(credentials, requestId);
   try {
     const reply = await parts.search({
       requestId,
@@ -87,10 +87,10 @@ async function call(
     return toolResult(reply, parts.wire);
   } catch (error) {
     if (error instanceof Error && 'refusal' in error && isRefusal(error.refusal)) {
-      return errorResult(error.refusal, requestId);
+      return refusalResult(error.refusal, requestId);
     }
     parts.log.error({ err: error, requestId }, 'a tool call failed by a bug');
-    return errorResult(BUG, requestId);
+    return refusalResult(BUG, requestId);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { SearchResponse } from '../../search-core/contract.js';
 import type { Refusal } from '../domain/refusal.js';
-import { errorResponse } from '../http/error-reply.js';
+import { errorResponse, type ErrorResponse } from '../http/error-reply.js';
 import type { Offer, SearchReply } from '../search/reply.js';
 import type { Receipt } from '../x402/receipt.js';
 import { fitPassages, type Fitted } from './budget.js';
@@ -31,7 +31,7 @@ function resultOf(reply: SearchReply, wire: McpPaymentWire): CallToolResult {
     return answerResult(JSON.parse(text) as SearchResponse);
   }
   if (reply.offer) return challengeResult(wire.paymentRequired(reply.offer), reply.refusal);
-  return errorResult(reply.refusal, reply.requestId);
+  return refusalResult(reply.refusal, reply.requestId);
 }
 
 /** Results as structured content in the shape of SearchResponse, and as text. */
@@ -43,9 +43,12 @@ export function answerResult(response: SearchResponse): CallToolResult {
   };
 }
 
+export function refusalResult(refusal: Refusal, requestId: string): CallToolResult {
+  return errorResult(errorResponse(refusal, requestId));
+}
+
 /** What went wrong, for the model to read, with the ErrorResponse of HTTP beside it. */
-export function errorResult(refusal: Refusal, requestId: string): CallToolResult {
-  const error = errorResponse(refusal, requestId);
+export function errorResult(error: ErrorResponse): CallToolResult {
   return {
     isError: true,
     content: [{ type: 'text', text: `${error.title} (${error.code}): ${error.detail}` }],

@@ -1,6 +1,6 @@
 import { urlencoded, Router, type Request, type Response } from 'express';
 import type Provider from 'oidc-provider';
-import { errors } from 'oidc-provider';
+import { errors } from './oidc-provider.js';
 import { sendPage } from '../console/page.js';
 import { consentPage, errorPage, PAGE_POLICY } from './pages.js';
 import { CONSENT_PATH, SEARCH_SCOPE } from './provider.js';

@@ -1,7 +1,9 @@
-import Provider, { errors, type Configuration, type ResourceServer } from 'oidc-provider';
+import type OidcProvider from 'oidc-provider';
+import type { Configuration, ResourceServer } from 'oidc-provider';
 import type { Clock, Log, Random } from '../domain/ports.js';
 import type { Store } from '../store/store.js';
 import { pageText } from '../console/page.js';
+import { errors, Provider } from './oidc-provider.js';
 import { errorPage, PAGE_POLICY } from './pages.js';
 import { recordAdapter } from './records.js';
 import { oauthSecrets, type OauthSecrets } from './secrets.js';
@@ -59,7 +61,9 @@ export function isOauthPath(path: string): boolean {
  * tokens for one resource (RFC 8707), `iss` in every response (RFC 9207), refresh tokens that
  * rotate, revocation (RFC 7009), metadata (RFC 8414).
  */
-export async function openAuthorizationServer(parts: AuthorizationServerParts): Promise<Provider> {
+export async function openAuthorizationServer(
+  parts: AuthorizationServerParts,
+): Promise<OidcProvider> {
   const secrets = await oauthSecrets(parts.store, parts.clock, parts.random);
   const provider = new Provider(parts.issuer, configuration(parts, secrets));
   // Addresses are built from the issuer: `mountOauth` writes it into the forwarded headers.

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { errors, type Adapter, type AdapterPayload } from 'oidc-provider';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Clock } from '../domain/ports.js';
 import type { Store } from '../store/store.js';
+import { errors } from './oidc-provider.js';
 import type { OauthTables } from './schema.js';
 
 /** Models whose id is itself a credential: only its SHA-256 is stored. */

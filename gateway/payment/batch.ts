@@ -1,5 +1,5 @@
 /** Limits of a batcher. */
-export interface BatchLimits {
+interface BatchLimits {
   /** Items in one batch. */
   readonly batchMax: number;
   /** Items that wait; more are turned away. */

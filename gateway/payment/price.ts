@@ -17,7 +17,7 @@ export type EthUsd =
     };
 
 /** What a settlement costs, apart from what the chain says. */
-export interface SettlementGas {
+interface SettlementGas {
   /** Gas of one payment, for example 85,700 when it is settled alone. */
   readonly gasUnits: bigint;
   /** Tip on top of the base fee, in wei for one unit of gas. */
@@ -36,7 +36,7 @@ export interface LivePrice {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export interface LivePriceOptions {
+interface LivePriceOptions {
   readonly chain: ChainCaller;
   readonly clock: Pick<Clock, 'now' | 'sleep'>;
   readonly log: Pick<Log, 'warn'>;
@@ -87,8 +87,9 @@ export function createLivePrice(options: LivePriceOptions): LivePrice {
     amount: () => current,
     refresh,
     run: async (signal) => {
-      while (!signal.aborted) {
+      for (;;) {
         await clock.sleep(everyMs, signal);
+        if (signal.aborted) return;
         await refresh().catch((error: unknown) => {
           log.warn({ err: error }, 'the cost of settlement is not known; the last price stands');
         });

@@ -18,7 +18,7 @@ export interface Pricing {
   readonly honours: (payment: PresentedPayment) => boolean;
 }
 
-export interface PricingOptions {
+interface PricingOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** The terms apart from the amount. */
   readonly terms: Omit<PaymentTerms, 'amount'>;

@@ -3,14 +3,14 @@ import { unixSeconds, type UnixSeconds } from '../domain/units.js';
 import { network, type PaymentTerms } from '../x402/terms.js';
 
 /** A secret that all gateways of one installation share. */
-export interface QuoteKey {
+interface QuoteKey {
   /** Tells keys apart while they are changed; says nothing about the secret. */
   readonly id: string;
   readonly secret: Uint8Array;
 }
 
 /** The terms that a quote holds fixed. */
-export type QuotedTerms = Pick<
+type QuotedTerms = Pick<
   PaymentTerms,
   'chainId' | 'asset' | 'payTo' | 'amount' | 'maxTimeoutSeconds'
 >;

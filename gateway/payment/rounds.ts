@@ -18,7 +18,7 @@ export type Ask = (
 ) => Promise<readonly ChainAnswer[]>;
 
 /** Asks about one authorization; undefined when too many are waiting. */
-export type AskOne = (
+type AskOne = (
   authorization: SignedAuthorization,
   signer: 'key' | 'contract',
 ) => Promise<ChainAnswer | undefined>;

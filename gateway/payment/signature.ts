@@ -52,7 +52,7 @@ export function isCanonical(signature: Hex): boolean {
 }
 
 /** Who signed what, as far as it was asked lately. */
-export type Recover = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
+type Recover = (digest: Hex, signature: Hex) => Promise<Address | undefined>;
 
 /**
  * Finds the account whose key signed a digest: undefined where r‖s‖v is no point on the curve.

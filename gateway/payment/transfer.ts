@@ -12,7 +12,7 @@ export interface Call {
 }
 
 /** The deployment that goes before a transfer, and the signature inside (ERC-6492). */
-export interface WrappedSignature {
+interface WrappedSignature {
   readonly factory: Address;
   readonly factoryData: Hex;
   readonly signature: Hex;

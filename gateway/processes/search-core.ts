@@ -29,6 +29,7 @@ export async function startSearchCoreProcess(options: {
 }): Promise<SearchCoreProcess> {
   const { clock, log } = options;
   const stopping = new AbortController();
+  const isStopping = () => stopping.signal.aborted;
   let child = await launch('127.0.0.1:0', options);
   const { url } = child;
 
@@ -36,11 +37,11 @@ export async function startSearchCoreProcess(options: {
     for (let deaths = 0; ; deaths += 1) {
       const started = clock.monotonicMs();
       const exit = await child.exited;
-      if (stopping.signal.aborted) return;
+      if (isStopping()) return;
       if (clock.monotonicMs() - started > STEADY_MS) deaths = 0;
       log.error({ exit }, 'search-core died; starting it again');
       await clock.sleep(RESTART_DELAYS_MS[deaths] ?? 10_000, stopping.signal);
-      if (stopping.signal.aborted) return;
+      if (isStopping()) return;
       child = await launch(new URL(url).host, options).catch((error: unknown) => {
         log.error({ err: error }, 'search-core did not come up');
         return { ...child, exited: Promise.resolve('did not come up'), isRunning: () => false };

@@ -23,7 +23,7 @@ export interface SearchCall {
 }
 
 /** Told how a search of an account ended; `request` is what it asked, once that was known. */
-export type Metered = (reply: SearchReply, request?: SearchRequest) => void;
+type Metered = (reply: SearchReply, request?: SearchRequest) => void;
 
 /** The parts that a search is made of; `main` wires them. */
 export interface SearchParts<Payload> {
@@ -148,5 +148,5 @@ function refused(requestId: string, refusal: Refusal): SearchReply {
 }
 
 function withRate(reply: SearchReply, { rate }: Admission): SearchReply {
-  return rate ? { ...reply, rate } : reply;
+  return { ...reply, rate };
 }

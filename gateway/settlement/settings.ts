@@ -1,7 +1,8 @@
+import { RETENTION, type Retention } from '../ledger/retention.js';
 import type { FeeSettings } from './fees.js';
 
 /** Everything about settlement that an operator may set; every queue and wait has its maximum. */
-export interface SettlementSettings extends FeeSettings {
+export interface SettlementSettings extends FeeSettings, Retention {
   /** Milliseconds from block to block: 2000 on Base; 0 when a block comes with each transaction. */
   readonly blockTimeMs: number;
   /** Blocks that must hold a transfer, its own included, before it counts as settled; from 1. */
@@ -35,6 +36,7 @@ export interface SettlementSettings extends FeeSettings {
 }
 
 export const SETTLEMENT_DEFAULTS: SettlementSettings = {
+  ...RETENTION,
   blockTimeMs: 2000,
   confirmations: 1,
   batchPaymentsMax: 64,

@@ -288,6 +288,7 @@ export class Settlement {
         await this.#lookAfterLanes();
         await this.#takeUpOpenPayments();
         await this.#followFinality();
+        await this.parts.books.prune(settings);
       } catch (error) {
         log.warn({ error: String(error) }, 'housekeeping could not finish; it runs again soon');
       }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const PAYMENT_IDENTIFIER = 'payment-identifier';
 
 /** 16 to 128 characters of `[A-Za-z0-9_-]` (x402 extension `payment-identifier`). */
-export const paymentIdentifierSchema = z.string().regex(/^[A-Za-z0-9_-]{16,128}$/);
+const paymentIdentifierSchema = z.string().regex(/^[A-Za-z0-9_-]{16,128}$/);
 
 /** What the challenge says: an identifier is welcome, none is needed. */
 export function paymentIdentifierDeclaration(): Record<string, unknown> {

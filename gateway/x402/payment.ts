@@ -27,7 +27,7 @@ export const PAYMENT_HEADER_LENGTH_MAX = 8192;
 const SECONDS_END = 2n ** 47n;
 
 /** A transfer that a payer signed, parsed but not yet compared with anything. */
-export interface ClaimedTransfer {
+interface ClaimedTransfer {
   readonly from: Address;
   readonly to: Address;
   readonly value: UsdcUnits;

@@ -59,7 +59,7 @@ export function readOptions(
   if (maxResults !== undefined && !/^[0-9]{1,2}$/.test(maxResults)) {
     throw new PayError('usage', '--max-results takes a whole number from 1 to 20');
   }
-  const dev = readDevFacts(join(env['DATA_DIR'] ?? 'data', 'dev.json'));
+  const dev = readDevFacts(join(env.DATA_DIR ?? 'data', 'dev.json'));
   const gatewayUrl = values.url ?? dev?.gatewayUrl;
   if (gatewayUrl === undefined) {
     throw new PayError('unreachable', 'There is no data/dev.json: run npm start first, or --url.');

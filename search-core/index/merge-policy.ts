@@ -23,8 +23,13 @@ export function nextMerge(leaves: readonly Leaf[]): readonly Leaf[] {
     const equals = run.filter((leaf) => tier(leaf) === largest).length;
     if (equals > 1 || leaves.length > 3 * FAN_IN) return run;
   }
-  const wasteful = leaves.find(
-    ({ segment, deleted }) => deleted.count > DELETED_SHARE_MAX * segment.meta.documents,
-  );
+  const wasteful = leaves.find((leaf) => isWasteful([leaf]));
   return wasteful ? [wasteful] : [];
+}
+
+/** Whether so much of these segments is deleted that they should be written anew. */
+export function isWasteful(leaves: readonly Leaf[]): boolean {
+  const documents = leaves.reduce((sum, { segment }) => sum + segment.meta.documents, 0);
+  const deleted = leaves.reduce((sum, leaf) => sum + leaf.deleted.count, 0);
+  return deleted > DELETED_SHARE_MAX * documents;
 }

@@ -1,28 +1,38 @@
 import type { Tokens } from '../analyze/tokenize.js';
 
+/** Int32s per slot of the table: hash, number + 1 (0: free), start and length of the word. */
+const SLOT = 4;
+
 /**
  * Numbers words in the order of their first appearance: a hash table with linear probing over typed
- * arrays. It holds no string, so the heap stays small however many words a segment has.
+ * arrays. It holds no string, so the heap stays small however many words a segment has, and a slot
+ * is a quarter of a cache line: looking a word up touches little more than its slot and its bytes.
  */
 export class Vocabulary {
   count = 0;
   bytes = new Uint8Array(1 << 20);
-  /** Where each word ends in `bytes`. */
+  /** Where each word ends in `bytes`; it starts where the one before ends. */
   ends = new Int32Array(1 << 16);
-  private hashes = new Int32Array(1 << 16);
-  private slots = new Int32Array(1 << 18).fill(-1);
+  private size = 1 << 17;
+  private table = new Int32Array(SLOT * this.size);
 
   /** The number of a word of `tokens`. */
   number(tokens: Tokens, word: number): number {
     const hash = tokens.hashes[word] ?? 0;
     const start = tokens.start(word);
     const length = (tokens.ends[word] ?? 0) - start;
-    const mask = this.slots.length - 1;
+    const { table } = this;
+    const mask = this.size - 1;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const known = this.slots[slot] ?? -1;
-      if (known < 0) return this.add(tokens.bytes, start, length, hash, slot);
-      if (this.hashes[known] === hash && this.equals(known, tokens.bytes, start, length)) {
-        return known;
+      const at = SLOT * slot;
+      const number = (table[at + 1] ?? 0) - 1;
+      if (number < 0) return this.add(tokens.bytes, start, length, hash, at);
+      if (
+        table[at] === hash &&
+        table[at + 3] === length &&
+        this.equals(table[at + 2] ?? 0, tokens.bytes, start, length)
+      ) {
+        return number;
       }
     }
   }
@@ -33,47 +43,37 @@ export class Vocabulary {
   }
 
   private equals(known: number, bytes: Uint8Array, start: number, length: number): boolean {
-    const at = this.start(known);
-    if ((this.ends[known] ?? 0) - at !== length) return false;
     for (let i = 0; i < length; i++) {
-      if (this.bytes[at + i] !== bytes[start + i]) return false;
+      if (this.bytes[known + i] !== bytes[start + i]) return false;
     }
     return true;
   }
 
-  private add(
-    bytes: Uint8Array,
-    start: number,
-    length: number,
-    hash: number,
-    slot: number,
-  ): number {
+  private add(bytes: Uint8Array, start: number, length: number, hash: number, at: number): number {
     const number = this.count++;
-    const at = this.start(number);
-    if (at + length > this.bytes.length) {
+    const from = this.start(number);
+    if (from + length > this.bytes.length) {
       const grown = new Uint8Array(2 * this.bytes.length);
       grown.set(this.bytes);
       this.bytes = grown;
     }
-    if (number >= this.ends.length) {
-      this.ends = doubled(this.ends);
-      this.hashes = doubled(this.hashes);
-    }
-    for (let i = 0; i < length; i++) this.bytes[at + i] = bytes[start + i] ?? 0;
-    this.ends[number] = at + length;
-    this.hashes[number] = hash;
-    this.slots[slot] = number;
-    if (2 * this.count > this.slots.length) this.rehash();
+    if (number >= this.ends.length) this.ends = doubled(this.ends);
+    for (let i = 0; i < length; i++) this.bytes[from + i] = bytes[start + i] ?? 0;
+    this.ends[number] = from + length;
+    this.table.set([hash, number + 1, from, length], at);
+    if (2 * this.count > this.size) this.grow();
     return number;
   }
 
-  private rehash(): void {
-    this.slots = new Int32Array(2 * this.slots.length).fill(-1);
-    const mask = this.slots.length - 1;
-    for (let number = 0; number < this.count; number++) {
-      let slot = (this.hashes[number] ?? 0) & mask;
-      while ((this.slots[slot] ?? -1) >= 0) slot = (slot + 1) & mask;
-      this.slots[slot] = number;
+  private grow(): void {
+    const old = this.table;
+    this.size *= 2;
+    this.table = new Int32Array(SLOT * this.size);
+    for (let from = 0; from < old.length; from += SLOT) {
+      if (old[from + 1] === 0) continue;
+      let slot = (old[from] ?? 0) & (this.size - 1);
+      while (this.table[SLOT * slot + 1] !== 0) slot = (slot + 1) & (this.size - 1);
+      this.table.set(old.subarray(from, from + SLOT), SLOT * slot);
     }
   }
 }

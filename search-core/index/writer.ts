@@ -9,11 +9,11 @@ import { DeletedSet } from './deletes.js';
 import type { SegmentMeta } from './files.js';
 import { Inverter } from './inverter.js';
 import { type MergeInput, mergeSegments } from './merge.js';
-import { nextMerge } from './merge-policy.js';
+import { isWasteful, nextMerge } from './merge-policy.js';
 import { type Leaf, Snapshot } from './snapshot.js';
 
 /** Longer texts are cut here: no single page can fill the memory. */
-export const PAGE_TEXT_LENGTH_MAX = 4_000_000;
+const PAGE_TEXT_LENGTH_MAX = 4_000_000;
 /** Words in memory before they become a segment: about 16 bytes each. */
 const SEGMENT_WORDS_MAX = 24_000_000;
 
@@ -128,14 +128,12 @@ export class IndexWriter {
     return this.merging;
   }
 
-  /** Commits, then merges everything into one segment. */
+  /** Commits, then merges everything into one segment; few deleted pages may stay in it. */
   async compact(): Promise<void> {
     await this.merging;
     await this.commit();
     const { leaves } = this.snapshot;
-    if (leaves.length > 1 || leaves.some(({ deleted }) => deleted.count > 0)) {
-      await this.mergeRun(leaves);
-    }
+    if (leaves.length > 1 || isWasteful(leaves)) await this.mergeRun(leaves);
   }
 
   get generation(): number {
@@ -251,12 +249,14 @@ export class IndexWriter {
  * @throws Error if another process has it open
  */
 export function openWriter(indexDir: string, runMerge?: MergeRunner): Promise<IndexWriter> {
-  mkdirSync(indexDir, { recursive: true });
-  const unlock = lock(join(indexDir, 'writer.lock'));
-  try {
-    return Promise.resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
-  } catch (error) {
-    unlock();
-    throw error;
-  }
+  return new Promise((resolve) => {
+    mkdirSync(indexDir, { recursive: true });
+    const unlock = lock(join(indexDir, 'writer.lock'));
+    try {
+      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  });
 }

@@ -1,13 +1,18 @@
+const INVISIBLE = /[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]+/g;
+/** Most texts are clean: one look finds whether anything is to be done. */
+
+const UNCLEAN = /[\x00-\x09\x0b-\x1f\x7f\ufeff\u200b]|[^\S\n ]|  |\n | \n|\n\n\n/;
+
 /**
  * Text as it is stored and shown: `\n` between lines, `\n\n` between paragraphs, single spaces
  * elsewhere, no control characters.
  */
 export function cleanText(text: string): string {
+  if (!UNCLEAN.test(text)) return text.trim();
   return text
-
-    .replace(/[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]+/g, '')
+    .replace(INVISIBLE, '')
     .replace(/[^\S\n]{2,}|[^\S\n ]/g, ' ')
-    .replace(/ ?\n[\n ]*/g, (run) => (run.indexOf('\n') === run.lastIndexOf('\n') ? '\n' : '\n\n'))
+    .replace(/ ?\n[\n ]+| \n/g, (run) => (run.split('\n').length > 2 ? '\n\n' : '\n'))
     .trim();
 }
 

@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ENGINES, engineOf } from '../support/engines.js';
 import type { Kysely } from 'kysely';
 import { openCredits } from '../../gateway/accounts/credits.js';
+import { prunePeople } from '../../gateway/accounts/people/prune.js';
 import type { PeopleTables } from '../../gateway/accounts/people/schema.js';
+import { handClock } from '../support/accounts.js';
 import {
   browser,
   givenPerson,
@@ -164,6 +166,24 @@ describe.each(ENGINES)('on %s', (name) => {
       await world.people.signOut(ada);
       expect(await world.people.session(ada)).toBeUndefined();
     });
+  });
+
+  test('sessions that are over and sign-ups that nobody confirmed are deleted, nothing else', async () => {
+    const ada = await givenPerson(world, at('ada'));
+    const eve = { name: 'Eve', email: at('eve'), password: PASSWORD };
+    await world.people.signUp(eve, browser());
+    const later = (days: number) => {
+      const clock = handClock(Date.now());
+      clock.move(days * 24 * 3600 * 1000);
+      return clock;
+    };
+    await prunePeople(world.store, later(6));
+    expect(await world.people.session(ada)).toBeDefined();
+    expect(await personId(world.store, at('eve'))).toBeDefined();
+    await prunePeople(world.store, later(8));
+    expect(await world.people.session(ada)).toBeUndefined();
+    await expect(personId(world.store, at('eve'))).rejects.toThrow();
+    expect(await world.team.memberships(await personId(world.store, at('ada')))).toHaveLength(1);
   });
 
   describe('teams', () => {

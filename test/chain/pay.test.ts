@@ -25,7 +25,7 @@ async function pay(gatewayUrl: string, ...args: string[]) {
   writeFileSync(join(folder, 'dev.json'), JSON.stringify({ ...service.dev, gatewayUrl }));
   const program = new URL('../../scripts/pay.js', import.meta.url).pathname;
   const child = spawn(process.execPath, [program, ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: folder },
+    env: { PATH: process.env.PATH, DATA_DIR: folder },
   });
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { TopUpPayment, TopUpPayments } from '../../gateway/accounts/top-up.js';
 import { openTopUps } from '../../gateway/accounts/top-up.js';
+import { openAccounts } from '../../gateway/accounts/manage.js';
 import { openCredits } from '../../gateway/accounts/credits.js';
 import { refuse } from '../../gateway/domain/refusal.js';
 import { usdcUnits } from '../../gateway/domain/units.js';
+import { givenAccount } from '../support/accounts.js';
 import { openConsoleWorld, type ConsoleWorld } from '../support/console.js';
 import { realClock } from '../support/ports.js';
 import { madeKey, signedUp, type Tab } from '../support/tab.js';
@@ -243,6 +245,51 @@ describe('plans', () => {
     const { status } = await tab.post('/console/billing/plan', { plan: 'enterprise' });
     expect(status).toBe(403);
     expect((await call('/account')).json.account).toMatchObject({ plan: 'pro' });
+  });
+});
+
+describe('searching on an account', () => {
+  const operator = () => openAccounts(world.store, realClock, world.access.keys);
+
+  test('a hundred at once on ten credits are exactly ten 200s and ninety 402s', async () => {
+    const account = await givenAccount(world.store, { plan: 'enterprise', credits: 10 });
+    await operator().setPlan(account, 'enterprise', 1000);
+    const { key: by } = await world.access.keys.create(account, null, { name: 'busy' });
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, () => call('/search', { by, body: { query: 'viem' } })),
+    );
+    const statuses = replies.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 402)).toHaveLength(90);
+    const refused = replies.find(({ status }) => status === 402);
+    expect(refused?.json.code).toBe('insufficient_credits');
+    expect(refused?.json.detail).toContain('POST /account/credits');
+    expect(refused?.headers.get('payment-required')).toBeNull();
+  });
+
+  test('a search that failed gives its credit back', async () => {
+    const account = await givenAccount(world.store, { credits: 1 });
+    const { key: by } = await world.access.keys.create(account, null, { name: 'unlucky' });
+    expect((await call('/search', { by, body: { query: 'broken' } })).status).toBe(502);
+    expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
+    expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(402);
+  });
+
+  test('a suspended account is refused with a 403 that says why, everywhere', async () => {
+    const account = await givenAccount(world.store);
+    const { key: by } = await world.access.keys.create(account, null, { name: 'late' });
+    await operator().suspend(account, 'unpaid invoice');
+    for (const [path, body] of [
+      ['/search', { query: 'viem' }],
+      ['/account', undefined],
+      ['/account/credits', { amountUsd: '5' }],
+    ] as const) {
+      const { status, json } = await call(path, { by, ...(body && { body }) });
+      expect([status, json.code]).toEqual([403, 'account_suspended']);
+      expect(json.detail).toContain('unpaid invoice');
+    }
+    await operator().resume(account);
+    expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
   });
 });
 

@@ -90,8 +90,8 @@ async function withBalance(available: number, work: () => Promise<void>): Promis
         .selectFrom('credit_balances')
         .select(['available', 'granted'])
         .executeTakeFirstOrThrow();
-      const before = BigInt(balance.available);
-      const granted = BigInt(balance.granted) - before + value;
+      const before = balance.available;
+      const granted = balance.granted - before + value;
       await tx.updateTable('credit_balances').set({ available: value, granted }).execute();
       return before;
     });

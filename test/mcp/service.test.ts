@@ -1,9 +1,14 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { devClient, transfersToPayee } from '../support/pay.js';
-import { browser } from '../support/oauth.js';
+import { checkWaysIn } from '../../scripts/mcp/check.js';
+import { browser, PERSON, signUp } from '../support/oauth.js';
+import { freePort } from '../support/ports.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -16,15 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop();
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 async function connect(url: string, key?: string): Promise<Client> {
   const client = new Client(
@@ -44,7 +40,7 @@ const FOUND = { result: { results: [{ url: 'https://pages.example/bread' }] } };
 async function pay(client: Client): Promise<PaymentPayload> {
   const asked = await client.callTool(SEARCH);
   expect(asked.isError).toBe(true);
-  const required = asked.structuredContent as unknown as PaymentRequired;
+  const required = asked.structuredContent as PaymentRequired;
   return devClient(service).createPaymentPayload(required);
 }
 
@@ -111,17 +107,9 @@ function creditsOf(account: unknown): number {
 }
 
 test('a person signs up, signs in from a client, and the account they chose is charged', async () => {
-  const { visit } = browser(publicUrl);
-  const post = (path: string, form: Record<string, string>) =>
-    visit(new URL(path, publicUrl).href, {
-      method: 'POST',
-      headers: { origin: publicUrl, 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(form).toString(),
-    });
-  const [email, password] = ['pat@example.com', 'correct horse battery'];
-  await post('/console/sign-up', { name: 'Pat', email, password });
-  const token = await mailedToken(visit);
-  await post('/console/verify', { token });
+  const person = browser(publicUrl);
+  const { visit, post } = person;
+  await signUp(publicUrl, person);
   await post('/console/sign-out', {});
 
   const resource = `${service.apiUrl}/mcp`;
@@ -148,7 +136,11 @@ test('a person signs up, signs in from a client, and the account they chose is c
   const signIn = await visit(url.href);
   const to = new URL(signIn.url).searchParams.get('to') ?? '';
   expect(to).toMatch(/^\/console\/connect\//);
-  const consent = await post('/console/sign-in', { email, password, to });
+  const consent = await post('/console/sign-in', {
+    email: PERSON.email,
+    password: PERSON.password,
+    to,
+  });
   expect(consent.text).toContain('Connect Editor?');
   const account = /name="account" value="([^"]+)"/.exec(consent.text.replace(/\s+/g, ' '))?.[1];
   const done = new URL(
@@ -168,6 +160,8 @@ test('a person signs up, signs in from a client, and the account they chose is c
   const client = await connect(service.apiUrl, tokens.access_token);
   expect(await client.callTool(SEARCH)).toMatchObject({ structuredContent: FOUND });
   await client.close();
+  const ready = await visit(`${publicUrl}/console/connect`);
+  expect(ready.text).toContain(`claude mcp add --transport http search402 http://localhost:`);
   const billing = await visit(`${publicUrl}/console/billing`);
   expect(billing.text).toContain('999');
 
@@ -175,12 +169,67 @@ test('a person signs up, signs in from a client, and the account they chose is c
   expect((await service.search(SEARCH.arguments, elsewhere)).status).toBe(401);
 });
 
-async function mailedToken(visit: (url: string) => Promise<{ text: string }>): Promise<string> {
-  for (let tries = 0; tries < 100; tries++) {
-    const { text } = await visit(`${publicUrl}/console/outbox`);
-    const token = /\/console\/verify\?token=([^"&\s<]+)/.exec(text)?.[1];
-    if (token !== undefined) return decodeURIComponent(token);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+test('the self-test finds every way in working, and a wrong key broken', async () => {
+  const { apiKey, payerPrivateKey } = service.dev;
+  const options = {
+    gatewayUrl: `${service.gatewayUrl}/mcp`,
+    apiUrl: `${service.apiUrl}/mcp`,
+    privateKey: payerPrivateKey as `0x${string}`,
+  };
+  const findings = await checkWaysIn({ ...options, apiKey });
+  expect(findings.map(({ verdict }) => verdict)).toEqual(['works', 'works', 'works', 'works']);
+  const wrong = await checkWaysIn({ ...options, apiKey: `${apiKey}x`, privateKey: undefined });
+  expect(wrong.map(({ verdict }) => verdict)).toEqual(['works', 'not tried', 'broken', 'works']);
+});
+
+describe('over stdio', () => {
+  const store = join(tmpdir(), `search402-stdio-${process.pid}.jsonl`);
+  afterAll(() => rm(store, { force: true }));
+
+  async function spawn(env: Record<string, string>): Promise<Client> {
+    const client = new Client({ name: 'test', version: '1' });
+    const program = join(import.meta.dirname, '../../scripts/mcp-stdio.js');
+    const base = { SEARCH402_BASE_URL: service.gatewayUrl, SEARCH402_STORE: store };
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [program],
+        env: { ...base, ...env },
+        stderr: 'ignore',
+      }),
+    );
+    return client;
   }
-  throw new Error('no mail came');
-}
+
+  test('a key pays, and refusals are those of HTTP', async () => {
+    const client = await spawn({ SEARCH402_API_KEY: service.dev.apiKey });
+    expect(await client.callTool(SEARCH)).toMatchObject({ structuredContent: FOUND });
+    const wrong = await client.callTool({ name: 'search', arguments: { prompt: 'bread' } });
+    expect(wrong).toMatchObject({
+      isError: true,
+      structuredContent: { status: 422, code: 'unsupported_parameter' },
+    });
+    await client.close();
+  });
+
+  test('a wallet pays within its caps and not beyond', async () => {
+    const before = (await transfersToPayee(service)).length;
+    const wallet = { SEARCH402_PRIVATE_KEY: service.dev.payerPrivateKey };
+    const client = await spawn({ ...wallet, SEARCH402_MAX_TOTAL: '0.00005' });
+    expect(await client.callTool(SEARCH)).toMatchObject({
+      structuredContent: FOUND,
+      _meta: { 'x402/payment-response': { success: true } },
+    });
+    const arguments_ = { query: 'tide tables' };
+    const beyond = await client.callTool({ name: 'search', arguments: arguments_ });
+    expect(beyond).toMatchObject({ isError: true });
+    expect(JSON.stringify(beyond)).toMatch(/cap|maxTotal|most/);
+    expect((await transfersToPayee(service)).length - before).toBe(1);
+    await client.close();
+  });
+
+  test('a configuration that cannot work is one sentence and no start', async () => {
+    const both = { SEARCH402_PRIVATE_KEY: service.dev.payerPrivateKey, SEARCH402_API_KEY: 'x' };
+    await expect(spawn(both)).rejects.toThrow();
+  });
+});

@@ -169,18 +169,19 @@ describe('retries', () => {
 
 describe('timeouts and aborts', () => {
   test('a body that does not arrive in time is a timeout, and is retried', async () => {
-    world.proxy.faults.push(...Array<Fault>(2).fill({ kind: 'slow-body', ms: 2_000 }));
-    const hurried = world.client({ apiKey: GOOD_KEY, timeoutMs: 150, maxRetries: 1 });
+    world.proxy.faults.push(...Array<Fault>(2).fill({ kind: 'slow-body', ms: 20_000 }));
+    const hurried = world.client({ apiKey: GOOD_KEY, timeoutMs: 1_500, maxRetries: 1 });
     expect(await failure(hurried.search({ query: 'kestrel' }))).toBeInstanceOf(sdk.TimeoutError);
     expect(world.proxy.seen).toHaveLength(2);
   });
 
   test('an abort during a try ends the call without another try', async () => {
-    world.proxy.faults.push({ kind: 'slow-body', ms: 2_000 });
+    world.proxy.faults.push({ kind: 'slow-body', ms: 20_000 });
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 100);
-    const call = client.search({ query: 'kestrel' }, { signal: stop.signal });
-    expect(await failure(call)).toBeInstanceOf(sdk.AbortedError);
+    const call = failure(client.search({ query: 'kestrel' }, { signal: stop.signal }));
+    while (world.proxy.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    stop.abort();
+    expect(await call).toBeInstanceOf(sdk.AbortedError);
     expect(world.proxy.seen).toHaveLength(1);
   });
 
@@ -188,12 +189,11 @@ describe('timeouts and aborts', () => {
     world.proxy.faults.push({ kind: 'status', status: 503, retryAfter: '30' });
     const options = { apiKey: GOOD_KEY, baseUrl: world.proxy.url, logLevel: 'off' } as const;
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 100);
-    const call = new sdk.Search402(options, realRuntime).search(
-      { query: 'kestrel' },
-      { signal: stop.signal },
-    );
-    expect(await failure(call)).toBeInstanceOf(sdk.AbortedError);
+    const waiting = new sdk.Search402(options, realRuntime);
+    const call = failure(waiting.search({ query: 'kestrel' }, { signal: stop.signal }));
+    while (world.proxy.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    setTimeout(() => stop.abort(), 500);
+    expect(await call).toBeInstanceOf(sdk.AbortedError);
     expect(world.proxy.seen).toHaveLength(1);
   });
 });

@@ -102,29 +102,33 @@ describe('a power loss leaves the index from before the commit or the one from a
 });
 
 describe('a killed process', () => {
-  test(`${KILLS} kills during commits and merges leave a whole index each time`, async () => {
-    const path = mkdtempSync(join(tmpdir(), 'search-core-kill-'));
-    const module = fileURLToPath(new URL('../support/index-forever.js', import.meta.url));
-    const random = seeded(KILLS);
-    let last = -1;
-    try {
-      for (let kill = 0; kill < KILLS; kill++) {
-        const child = fork(module, [path, String(last + 1), String(PAGES)]);
-        child.on('message', (round: number) => (last = round));
-        await new Promise((resolve, reject) => {
-          child.once('message', resolve);
-          child.once('close', () => reject(new Error('the writing process ended by itself')));
-        });
-        await new Promise((resolve) => setTimeout(resolve, random() * 150));
-        child.kill('SIGKILL');
-        await new Promise((resolve) => child.once('close', resolve));
-        const found = roundOf(openDirectory(path), PAGES);
-        expect(found).toBeGreaterThanOrEqual(last);
-        last = found;
+  test(
+    `${KILLS} kills during commits and merges leave a whole index each time`,
+    async () => {
+      const path = mkdtempSync(join(tmpdir(), 'search-core-kill-'));
+      const module = fileURLToPath(new URL('../support/index-forever.js', import.meta.url));
+      const random = seeded(KILLS);
+      let last = -1;
+      try {
+        for (let kill = 0; kill < KILLS; kill++) {
+          const child = fork(module, [path, String(last + 1), String(PAGES)]);
+          child.on('message', (round: number) => (last = round));
+          await new Promise((resolve, reject) => {
+            child.once('message', resolve);
+            child.once('close', () => reject(new Error('the writing process ended by itself')));
+          });
+          await new Promise((resolve) => setTimeout(resolve, random() * 150));
+          child.kill('SIGKILL');
+          await new Promise((resolve) => child.once('close', resolve));
+          const found = roundOf(openDirectory(path), PAGES);
+          expect(found).toBeGreaterThanOrEqual(last);
+          last = found;
+        }
+        expect(readdirSync(path).length).toBeLessThan(100);
+      } finally {
+        rmSync(path, { recursive: true });
       }
-      expect(readdirSync(path).length).toBeLessThan(100);
-    } finally {
-      rmSync(path, { recursive: true });
-    }
-  }, 30_000 + KILLS * 2_000);
+    },
+    30_000 + KILLS * 2_000,
+  );
 });

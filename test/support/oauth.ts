@@ -13,7 +13,12 @@ import { authenticated, startMcp, type ServiceUnderTest } from './mcp.js';
 import { realClock, realRandom, silentLog } from './ports.js';
 import { temporaryStore } from './stores.js';
 
-export const PERSON = { id: 'p1', name: 'Pat', email: 'pat@example.com' };
+export const PERSON = {
+  id: 'p1',
+  name: 'Pat',
+  email: 'pat@example.com',
+  password: 'correct horse battery',
+};
 
 export interface OauthUnderTest extends ServiceUnderTest {
   readonly store: Store;
@@ -112,11 +117,32 @@ export function browser(origin: string) {
     }
     return visit(next.href);
   };
-  const answer = (url: string, decision: 'allow' | 'deny', account = 'a1') =>
-    visit(url, {
+  const post = (path: string, form: Record<string, string>) =>
+    visit(new URL(path, origin).href, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin },
-      body: new URLSearchParams({ decision, account }).toString(),
+      body: new URLSearchParams(form).toString(),
     });
-  return { visit, answer };
+  const answer = (url: string, decision: 'allow' | 'deny', account = 'a1') =>
+    post(new URL(url).pathname, { decision, account });
+  return { visit, post, answer };
+}
+
+/** Signs PERSON up at the real console, by the link in the mail of a development start. */
+export async function signUp(
+  origin: string,
+  { visit, post }: ReturnType<typeof browser>,
+): Promise<void> {
+  const { name, email, password } = PERSON;
+  await post('/console/sign-up', { name, email, password });
+  for (let tries = 0; tries < 100; tries++) {
+    const { text } = await visit(`${origin}/console/outbox`);
+    const token = /\/console\/verify\?token=([^"&\s<]+)/.exec(text)?.[1];
+    if (token !== undefined) {
+      await post('/console/verify', { token: decodeURIComponent(token) });
+      return;
+    }
+    await realClock.sleep(50);
+  }
+  throw new Error('no mail came');
 }

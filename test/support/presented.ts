@@ -3,11 +3,11 @@ import { encodePaymentSignatureHeader } from '@x402/core/http';
 import type { PaymentRequired } from '@x402/core/types';
 import { ExactEvmScheme } from '@x402/evm';
 import { privateKeyToAccount } from 'viem/accounts';
-import { address, unixSeconds, usdcUnits, type Hex } from '../../gateway/domain/units.js';
+import { address, usdcUnits, type Hex } from '../../gateway/domain/units.js';
 import type { PaymentTerms, Resource } from '../../gateway/x402/terms.js';
 
 /** A fixed, worthless key: its payments can be compared from run to run. */
-export const PAYER_KEY: Hex = `0x${'42'.repeat(32)}`;
+const PAYER_KEY: Hex = `0x${'42'.repeat(32)}`;
 export const payer = privateKeyToAccount(PAYER_KEY);
 
 export const resource: Resource = {
@@ -135,6 +135,3 @@ export function standingClock() {
     },
   };
 }
-
-/** The chain's time in tests that have no chain. */
-export const CHAIN_TIME = unixSeconds(1_800_000_000);

@@ -22,10 +22,10 @@ export interface AuthParts {
 }
 
 export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
-export const SESSION_SECONDS = 7 * 24 * 3600;
-export const INVITATION_SECONDS = 7 * 24 * 3600;
+const SESSION_SECONDS = 7 * 24 * 3600;
+const INVITATION_SECONDS = 7 * 24 * 3600;
 const LINK_SECONDS = 3600;
-export const MEMBERS_MAX = 100;
+const MEMBERS_MAX = 100;
 
 /** The header in which the console hands on the address that the proxy settings believe. */
 export const ADDRESS_HEADER = 'x-search402-address';

@@ -19,7 +19,7 @@ export interface Session {
   readonly activeAccountId: string | undefined;
 }
 
-export interface SessionView {
+interface SessionView {
   readonly id: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;

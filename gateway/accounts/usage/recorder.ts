@@ -6,7 +6,7 @@ import { inChunks } from '../chunks.js';
 import type { UsageTables } from './schema.js';
 
 /** One search of an account, whatever became of it. */
-export interface UsageEvent {
+interface UsageEvent {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
@@ -37,9 +37,9 @@ export interface UsageRecorder {
 }
 
 /** Upper bounds, in milliseconds, of the classes in which latencies are counted. */
-export const LATENCY_CLASSES_MS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 60_000] as const;
+const LATENCY_CLASSES_MS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 60_000] as const;
 /** How long single requests can be looked at: seven days. */
-export const REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000;
+const REQUESTS_KEPT_MS = 7 * 24 * 3600 * 1000;
 const HOUR_MS = 3600 * 1000;
 /** Requests remembered between two flushes; further ones are counted but not kept. */
 const REQUESTS_BUFFERED_MAX = 5000;

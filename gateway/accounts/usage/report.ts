@@ -50,7 +50,7 @@ export interface UsageReport {
   latest(accountId: string, count: number): Promise<readonly InspectedRequest[]>;
 }
 
-export const ROWS_MAX = 10_000;
+const ROWS_MAX = 10_000;
 const HOUR_MS = 3600 * 1000;
 
 /** What a row is grouped by, in SQL that both engines understand. */

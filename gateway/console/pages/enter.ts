@@ -87,7 +87,7 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
     router.get('/outbox', async (_request, response) => outboxPage(response, await outbox()));
 }
 
-export function setCookies(response: Response, outcome: Outcome): void {
+function setCookies(response: Response, outcome: Outcome): void {
   if (outcome.kind === 'done') response.append('Set-Cookie', [...outcome.cookies]);
 }
 

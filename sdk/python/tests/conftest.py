@@ -103,3 +103,10 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
     world = World(request.param)
     yield world
     world.close()
+
+
+@pytest.fixture
+def blocking_world() -> Iterator[World]:
+    world = World("blocking")
+    yield world
+    world.close()

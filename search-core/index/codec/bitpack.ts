@@ -4,7 +4,8 @@
  * 2006; Lemire and Boytsov, "Decoding billions of integers per second through vectorization",
  * 2015). 32 values of b bits fill b words exactly, so a block is 4·b words.
  */
-export const BLOCK = 128;
+export const BLOCK_BITS = 7;
+export const BLOCK = 1 << BLOCK_BITS;
 
 /** Bits that the largest of the first 128 values needs: 0 to 32. */
 export function bitsFor(values: Int32Array): number {

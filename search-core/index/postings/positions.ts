@@ -1,5 +1,5 @@
 import type { SharedFile } from '../../disk/checked.js';
-import { BLOCK, unpack } from '../codec/bitpack.js';
+import { BLOCK, BLOCK_BITS, unpack } from '../codec/bitpack.js';
 import { ByteReader } from '../codec/varint.js';
 import type { PostingsCursor } from './cursor.js';
 import { align4, occurrences } from './layout.js';
@@ -56,9 +56,9 @@ export class PositionsReader {
     let position = -1;
     for (let i = 0; i < count; i++) {
       const index = before + i;
-      const group = Math.floor(index / BLOCK);
+      const group = index >> BLOCK_BITS;
       if (group !== this.group) this.loadGroup(group);
-      position += (this.gaps[index % BLOCK] ?? 0) + 1;
+      position += (this.gaps[index & (BLOCK - 1)] ?? 0) + 1;
       out[i] = position;
     }
     return out;

@@ -95,10 +95,20 @@ def resolve_settings(
 
 
 def search_body(query: str, max_results: int | None, max_description_length: int | None) -> str:
-    """Return the request body; the same search always has the same bytes."""
+    """Return the request body; the same search always has the same bytes.
+
+    Raises:
+        ConfigurationError: when the query holds half of a surrogate pair, which is no text.
+
+    """
     fields: dict[str, Any] = {"query": query}
     if max_results is not None:
         fields["maxResults"] = max_results
     if max_description_length is not None:
         fields["maxDescriptionLength"] = max_description_length
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    body = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    try:
+        body.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError("the query is not well-formed text") from error
+    return body

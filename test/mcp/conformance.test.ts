@@ -1,0 +1,139 @@
+/**
+ * The official conformance suite and inspector against the whole service. They need packages of
+ * their own and Node 22: `npm run mcp:conformance` installs both and runs this file. Without them
+ * it is skipped. Every scenario is named in test/conformance/scenarios.json: it passes, or it does
+ * not apply for the reason given there.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { browser, signUp } from '../support/oauth.js';
+import { freePort } from '../support/ports.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+interface Scenarios {
+  readonly applicable: Readonly<
+    Record<string, { revisions: string[]; notApplicable?: Record<string, string> }>
+  >;
+  readonly notApplicable: Readonly<Record<string, string>>;
+}
+
+const home = join(import.meta.dirname, '../../../test/conformance');
+const packages = join(home, 'node_modules');
+const scenarios = JSON.parse(readFileSync(join(home, 'scenarios.json'), 'utf8')) as Scenarios;
+const suite = join(packages, '@modelcontextprotocol/conformance/dist/index.js');
+const node = nodeOfTheSuite();
+const isInstalled = node !== undefined && existsSync(suite);
+const run = promisify(execFile);
+
+function nodeOfTheSuite(): string | undefined {
+  if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath;
+  const own = join(packages, `node-${process.platform}-${process.arch}`, 'bin/node');
+  return existsSync(own) ? own : undefined;
+}
+
+/** Runs a program of the suite's Node; a failing scenario is an exit code and no exception. */
+async function output(args: readonly string[]): Promise<string> {
+  try {
+    return (await run(node ?? '', args, { timeout: 60_000 })).stdout;
+  } catch (error) {
+    return (error as { stdout?: string }).stdout ?? '';
+  }
+}
+
+(isInstalled ? describe : describe.skip)('the official conformance suite', () => {
+  let service: TestService;
+  let ports: { gateway: number; api: number };
+  beforeAll(async () => {
+    ports = { gateway: await freePort(), api: await freePort() };
+    const env = { PORT: String(ports.gateway), API_PORT: String(ports.api) };
+    service = await startTestService({ env });
+  });
+  afterAll(async () => {
+    await service.stop();
+  });
+
+  test('has no scenario that is not named in scenarios.json', async () => {
+    const list = await output([suite, 'list']);
+    const [, servers = ''] = /Server scenarios[^\n]*\n([\s\S]*?)\n\n/.exec(list) ?? [];
+    const names = [...servers.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name);
+    const { applicable, notApplicable } = scenarios;
+    const named = [...Object.keys(applicable), ...Object.keys(notApplicable)];
+    expect(names.sort()).toEqual(named.sort());
+  });
+
+  const cases = Object.entries(scenarios.applicable).flatMap(([name, { revisions }]) =>
+    revisions.map((revision) => [name, revision] as const),
+  );
+  test.each(cases)('%s passes in revision %s', async (name, revision) => {
+    const url = `${service.gatewayUrl}/mcp`;
+    const args = ['server', '--url', url, '--scenario', name, '--spec-version', revision];
+    const text = await output([suite, ...args]);
+
+    const lines = text.replace(/\u001b\[\d+m/g, '').split('\n');
+    const checks = (verdict: string) =>
+      lines.flatMap((line) => new RegExp(`\\[(\\S+) *\\] ${verdict}`).exec(line)?.[1] ?? []);
+    expect(checks('SUCCESS').length).toBeGreaterThan(0);
+    const excused = Object.keys(scenarios.applicable[name]?.notApplicable ?? {});
+    expect(checks('FAILURE').sort()).toEqual(excused.sort());
+  });
+
+  test('passes the scenarios of authorization servers, a person’s consent included', async () => {
+    const publicUrl = `http://localhost:${ports.gateway}`;
+    const person = browser(publicUrl);
+    await signUp(publicUrl, person);
+    const port = await freePort();
+    const registered = await fetch(`${publicUrl}/oauth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        client_name: 'Conformance',
+        redirect_uris: [`http://127.0.0.1:${port}/callback`],
+      }),
+    });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    const resource = `http://localhost:${ports.api}/mcp`;
+    const text = await new Promise<string>((resolve) => {
+      const common = ['--url', publicUrl, '--client-id', client_id, '--resource', resource];
+      const child = spawn(node ?? '', [suite, 'authorization', ...common, '-p', String(port)]);
+      let said = '';
+      let asked = false;
+      child.stdout.on('data', (data: Buffer) => {
+        said += data.toString();
+        const url = /^http\S+\/oauth\/authorize\S+$/m.exec(said)?.[0];
+        if (asked || url === undefined || !said.includes('Callback server started')) return;
+        asked = true;
+        void consent(person, url);
+      });
+      child.once('close', () => resolve(said));
+    });
+    expect(text).toContain('✓ authorization-server-metadata-endpoint: 2 passed, 0 failed');
+    expect(text).toContain('✓ authorization-code-grant: 1 passed, 0 failed');
+  }, 60_000);
+
+  test('the inspector’s command line lists and calls the tool', async () => {
+    const inspector = join(packages, '@modelcontextprotocol/inspector');
+    const { bin } = JSON.parse(readFileSync(join(inspector, 'package.json'), 'utf8')) as {
+      bin: Record<string, string>;
+    };
+    const program = join(inspector, Object.values(bin)[0] ?? '');
+    const header = `Authorization: Bearer ${service.dev.apiKey}`;
+    const at = ['--cli', `${service.apiUrl}/mcp`, '--transport', 'http', '--header', header];
+    expect(JSON.parse(await output([program, ...at, '--method', 'tools/list']))).toMatchObject({
+      tools: [{ name: 'search' }],
+    });
+    const call = ['--method', 'tools/call', '--tool-name', 'search', '--tool-arg', 'query=bread'];
+    expect(JSON.parse(await output([program, ...at, ...call]))).toMatchObject({
+      structuredContent: { result: { totalResults: 1 } },
+    });
+  }, 60_000);
+});
+
+async function consent(person: ReturnType<typeof browser>, url: string): Promise<void> {
+  const page = await person.visit(url);
+  const account = /name="account"\s+value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+  const { url: end } = await person.answer(page.url, 'allow', account);
+  await fetch(end);
+}
