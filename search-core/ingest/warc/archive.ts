@@ -1,6 +1,6 @@
 /** `npm run index -- warc|wet FILE…`: the pages of web archives, resumable. */
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { createGate, type Gate } from '../gate.js';
 import { createExtractPool, type ExtractPool } from '../html/pool.js';
 import { type CommandPorts, IngestError, type LoadOptions, loadSpool } from '../load.js';
@@ -120,14 +120,14 @@ async function readFile(path: string, at: number, run: Run): Promise<void> {
   const ports = {
     onBytes: (read: number) => showProgress(run, records, read),
     onDamage: (offset: number) => {
-      if (records >= skip) run.tally.drop('damaged_gzip', `${path} byte ${offset}`);
+      if (records >= skip) run.tally.drop('damaged_gzip', `${basename(path)} byte ${offset}`);
     },
   };
   for await (const segment of segmentsOf(path, ports)) {
     for await (const frame of framesOf(segment)) {
       records += 1;
       if (records <= skip) continue;
-      batch.push({ frame, place: `${path} record ${records}` });
+      batch.push({ frame, place: `${basename(path)} record ${records}` });
       batchBytes += frame.kind === 'record' ? frame.bytes.length : 0;
       if (batch.length >= BATCH_RECORDS || batchBytes >= BATCH_BYTES) await flush();
     }
