@@ -1,13 +1,5 @@
 import { parseAbi } from 'viem';
 
-/** ERC-1271: does this contract account accept the signature over this hash? */
-export const erc1271Abi = parseAbi([
-  'function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)',
-]);
-
-/** What `isValidSignature` returns for yes (ERC-1271). */
-export const ERC1271_MAGIC_VALUE = '0x1626ba7e';
-
 /** The last 32 bytes of a signature for an account that is not deployed yet (ERC-6492). */
 export const ERC6492_MAGIC_SUFFIX =
   '0x6492649264926492649264926492649264926492649264926492649264926492';

@@ -1,13 +1,14 @@
-import { readFile } from 'node:fs/promises';
 import { USDC_ADDRESS, BASE_CHAIN_ID, USDC_DOMAIN } from '../contracts-abi/addresses.js';
 import { createChainClient, type ChainClient } from './chain/client.js';
 import { preflight } from './chain/preflight.js';
-import { ConfigError, type ChainConfig, type Config } from './config.js';
+import type { Config } from './config.js';
 import { startDevChain } from './dev/chain.js';
 import type { DevFacts } from './dev/facts.js';
 import type { Clock, Log, Random } from './domain/ports.js';
-import { address, type Address, type Hex } from './domain/units.js';
+import { address, type Address } from './domain/units.js';
 import type { Metrics } from './observe/metrics.js';
+import { openRelayers } from './relayers.js';
+import { createLocalSigner, type Signer } from './settlement/signer.js';
 
 /** The chain on which payments are made, checked and ready. */
 export interface ChainAccess {
@@ -16,7 +17,7 @@ export interface ChainAccess {
   readonly domain: { readonly name: string; readonly version: string };
   readonly payTo: Address;
   /** Key of the account that sends the transfers. */
-  readonly relayerKey: Hex;
+  readonly relayers: readonly Signer[];
   /** Milliseconds from block to block. */
   readonly blockTimeMs: number;
   readonly client: ChainClient;
@@ -51,6 +52,11 @@ export async function openChain(
     log: ports.log,
     onCall: (method) => ports.metrics.rpcCall(method),
   });
+  ports.metrics.gauge(
+    'search402_rpc_endpoints_ready',
+    'JSON-RPC endpoints in use; the others are probed again after a while',
+    () => client.endpoints().filter(({ standing }) => standing === 'ready').length,
+  );
   const stop = async () => {
     await client.close();
     await source.stop();
@@ -61,11 +67,11 @@ export async function openChain(
     await stop();
     throw error;
   }
-  const { payTo, relayerKey, blockTimeMs, dev } = source;
-  return { ...token, payTo, relayerKey, blockTimeMs, client, ...(dev && { dev }), stop };
+  const { payTo, relayers, blockTimeMs, dev } = source;
+  return { ...token, payTo, relayers, blockTimeMs, client, ...(dev && { dev }), stop };
 }
 
-interface ChainSource extends Pick<ChainAccess, 'payTo' | 'relayerKey' | 'blockTimeMs' | 'dev'> {
+interface ChainSource extends Pick<ChainAccess, 'payTo' | 'relayers' | 'blockTimeMs' | 'dev'> {
   readonly rpcUrls: readonly string[];
   stop(): Promise<void>;
 }
@@ -76,7 +82,7 @@ async function findChain(config: Config, log: Log): Promise<ChainSource> {
   return {
     rpcUrls: chain.rpcUrls,
     payTo: chain.payTo,
-    relayerKey: await readRelayerKey(chain),
+    relayers: await openRelayers(chain.relayer),
     blockTimeMs: BASE_BLOCK_TIME_MS,
     stop: () => Promise.resolve(),
   };
@@ -98,22 +104,9 @@ async function startLocal(
   return {
     rpcUrls: [local.rpcUrl],
     payTo: address(local.payTo),
-    relayerKey: local.relayerPrivateKey,
+    relayers: [createLocalSigner(local.relayerPrivateKey)],
     blockTimeMs,
     dev: local,
     stop: () => local.stop(),
   };
-}
-
-async function readRelayerKey({
-  relayer,
-}: Extract<ChainConfig, { kind: 'mainnet' }>): Promise<Hex> {
-  if ('key' in relayer) return relayer.key as Hex;
-  const text = await readFile(relayer.file, 'utf8').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new ConfigError([`RELAYER_PRIVATE_KEY_FILE: the file cannot be read (${code}).`]);
-  });
-  const key = text.trim();
-  if (/^0x[0-9a-fA-F]{64}$/.test(key)) return key as Hex;
-  throw new ConfigError(['RELAYER_PRIVATE_KEY_FILE: the file must hold 0x and 64 hex digits.']);
 }

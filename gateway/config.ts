@@ -106,6 +106,12 @@ const settings = {
   /** Key that sends the transfers and pays their gas; or a file that holds it. */
   RELAYER_PRIVATE_KEY: privateKey.optional(),
   RELAYER_PRIVATE_KEY_FILE: z.string().min(1).optional(),
+  /** File with the passphrase, where RELAYER_PRIVATE_KEY_FILE is an encrypted key file. */
+  RELAYER_PASSPHRASE_FILE: z.string().min(1).optional(),
+  /** A signer that holds the keys: JSON-RPC `eth_signTransaction`, as Web3Signer and Clef have it. */
+  RELAYER_SIGNER_URL: httpUrl.optional(),
+  /** The accounts that it signs for, comma-separated. */
+  RELAYER_ADDRESSES: accounts,
   /** Price of a search paid per request, in USD. */
   PRICE_USD: usd,
   /** Whether the live cost of settlement is added to PRICE_USD, as signed quotes. */
@@ -162,13 +168,19 @@ export const SETTING_NAMES = Object.keys(settings);
 
 type Settings = z.infer<typeof schema>;
 
+/** Where the relayers' keys are. */
+export type RelayerConfig =
+  | { readonly key: string }
+  | { readonly file: string; readonly passphraseFile?: string }
+  | { readonly url: string; readonly addresses: readonly Address[] };
+
 /** Where payments go: a chain of the operator's choice, or one made for development. */
 export type ChainConfig =
   | {
       readonly kind: 'mainnet';
       readonly rpcUrls: readonly string[];
       readonly payTo: Address;
-      readonly relayer: { readonly key: string } | { readonly file: string };
+      readonly relayer: RelayerConfig;
     }
   | { readonly kind: 'development'; readonly forkUrl?: string };
 
@@ -207,14 +219,30 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
   return { ...rest, LOG_LEVEL, chain };
 }
 
-const RELAYER = 'RELAYER_PRIVATE_KEY or RELAYER_PRIVATE_KEY_FILE';
+const RELAYER = 'RELAYER_PRIVATE_KEY, RELAYER_PRIVATE_KEY_FILE or RELAYER_SIGNER_URL';
+
+/** The one place of the relayers' keys that is named, if one is. */
+function relayerConfig(values: Settings): RelayerConfig | undefined {
+  const { RELAYER_PRIVATE_KEY: key, RELAYER_PRIVATE_KEY_FILE: file } = values;
+  const { RELAYER_SIGNER_URL: url, RELAYER_ADDRESSES: addresses } = values;
+  const { RELAYER_PASSPHRASE_FILE: passphraseFile } = values;
+  if ([key, file, url].filter((one) => one !== undefined).length > 1) {
+    throw new ConfigError([`${RELAYER}: give one of these, not several.`]);
+  }
+  if (key !== undefined) return { key };
+  if (file !== undefined) return { file, ...(passphraseFile !== undefined && { passphraseFile }) };
+  if (url === undefined) return undefined;
+  if (addresses.length === 0) {
+    throw new ConfigError([
+      'RELAYER_ADDRESSES is missing: the accounts that the signer signs for.',
+    ]);
+  }
+  return { url, addresses };
+}
 
 function chainConfig(values: Settings, forkUrl: string | undefined): ChainConfig {
-  const { RPC_URLS, PAY_TO, RELAYER_PRIVATE_KEY: key, RELAYER_PRIVATE_KEY_FILE: file } = values;
-  if (key !== undefined && file !== undefined) {
-    throw new ConfigError([`${RELAYER}: give one of the two, not both.`]);
-  }
-  const relayer = key !== undefined ? { key } : file !== undefined ? { file } : undefined;
+  const { RPC_URLS, PAY_TO } = values;
+  const relayer = relayerConfig(values);
   const given = { RPC_URLS, PAY_TO, [RELAYER]: relayer };
   const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]));
   if (missing.length === Object.keys(given).length) {

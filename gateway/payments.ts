@@ -16,7 +16,6 @@ import type { BlockFacts } from './settlement/chain.js';
 import { createRpcChain } from './settlement/rpc-chain.js';
 import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
 import { Settlement } from './settlement/settlement.js';
-import { createLocalSigner } from './settlement/signer.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
@@ -42,7 +41,8 @@ export interface Payments extends Pick<
 
 /** Seconds that must be left of an authorization after its search, to get it into a block. */
 const SETTLE_MARGIN_SECONDS = 10;
-const VALIDITY_SECONDS_MAX = 86_400;
+/** What an authorization may be valid beyond the time asked: clocks differ, and some sign for a day. */
+const VALIDITY_SLACK_SECONDS = 86_400;
 const VERIFY_DEADLINE_MS = 3_000;
 
 /** Opens the books and the settlement, and recovers what an earlier process left unfinished. */
@@ -88,9 +88,10 @@ export async function openPayments(
         confirmations: config.CONFIRMATIONS,
       },
     },
-    [createLocalSigner(chain.relayerKey)],
+    chain.relayers,
   );
   await settlement.start();
+  if (chain.dev === undefined) await warnIfUnderpriced(config, parts);
   /** The whole path of a payment, for whatever is sold at an offer. */
   const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
     const verifier = createVerifier({
@@ -99,7 +100,7 @@ export async function openPayments(
       offer: current,
       limits: {
         settleMarginSeconds: SETTLE_MARGIN_SECONDS,
-        validityMaxSeconds: VALIDITY_SECONDS_MAX,
+        validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
         deadlineMs: VERIFY_DEADLINE_MS,
       },
       contractWallets: config.CONTRACT_WALLETS,
@@ -140,6 +141,24 @@ export async function openPayments(
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },
   };
+}
+
+/** Gas of one transfer that shares no transaction, on USDC behind its proxy. */
+const GAS_ALONE = 85_700n;
+
+/** Tells the operator when a payment brings in less than its transfer costs. */
+async function warnIfUnderpriced(
+  config: Config,
+  { chain, log }: { chain: ChainAccess; log: Log },
+): Promise<void> {
+  const gasPrice = BigInt((await chain.client.request('eth_gasPrice', [])) as string);
+  const costUsd = (Number(gasPrice * GAS_ALONE) / 1e18) * config.ETH_USD;
+  const priceUsd = Number(config.PRICE_USD) / 1e6;
+  if (costUsd <= priceUsd) return;
+  log.warn(
+    { priceUsd, costUsd: Number(costUsd.toPrecision(3)), ethUsd: config.ETH_USD },
+    'the price of a search does not cover the gas of a transfer that goes alone; raise PRICE_USD',
+  );
 }
 
 /** The block that a verification saw; the settlement need not ask for it again. */

@@ -24,6 +24,8 @@ import type { Store } from './store/store.js';
 export interface PeopleSettings {
   /** Where the console and the searches are reached, without a path. */
   readonly publicUrl: string;
+  /** Addresses of the tool protocol: for accounts, and for payments. */
+  readonly mcp: { readonly keyed: string; readonly open: string };
   /** `smtp://…`; without it mail stays in the database's outbox. */
   readonly smtpUrl?: string;
   /** The sender of mails. */
@@ -91,6 +93,7 @@ export async function openPeopleAccess(
     keys,
     priceUnits,
     publicUrl,
+    mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
     assets: { sources, scripts: compiled },
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),

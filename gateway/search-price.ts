@@ -7,7 +7,7 @@ import { createQuotes, quoteKey } from './payment/quotes.js';
 import type { Offer } from './x402/terms.js';
 
 /** What a search costs, for as long as the service runs. */
-export interface SearchPrice extends Pricing {
+interface SearchPrice extends Pricing {
   stop(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ import { observed } from './search/observed.js';
 import { createSearch } from './search/pipeline.js';
 import { createStops, type Stops } from './stops.js';
 import { openStore } from './store/open.js';
-import { openToolAccess } from './tool-access.js';
+import { mcpAddresses, openToolAccess } from './tool-access.js';
 import { systemClock as clock, systemRandom as random } from './system.js';
 
 /** A running service. */
@@ -119,6 +119,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
       access,
       {
         publicUrl,
+        mcp: mcpAddresses(config),
         ...(config.SMTP_URL !== undefined && { smtpUrl: config.SMTP_URL }),
         mailFrom: config.MAIL_FROM,
         isOutboxShown: config.chain.kind === 'development',

@@ -41,6 +41,13 @@ export interface ToolAccess {
   stop(): Promise<void>;
 }
 
+/** Where clients connect: with an account, and to pay for each call. */
+export function mcpAddresses(config: Config): { keyed: string; open: string } {
+  const [keyed] = addressesOf(config.API_PUBLIC_URL, config.API_PORT);
+  const [open] = addressesOf(config.PUBLIC_URL, config.PORT);
+  return { keyed, open };
+}
+
 const SWEEP_EVERY_MS = 3_600_000;
 
 export async function openToolAccess(config: Config, parts: ToolAccessParts): Promise<ToolAccess> {

@@ -19,4 +19,6 @@ const jest = spawn(
   ],
   { cwd: root, stdio: 'inherit' },
 );
-jest.on('close', (code) => process.exit(code ?? 1));
+const code = await new Promise((resolve) => jest.on('close', (exit) => resolve(exit ?? 1)));
+if (code !== 0) process.exit(code);
+if (patterns.length === 0) await import('./test-python.mjs');

@@ -66,16 +66,19 @@ function report() {
     console.log(cells([name, time, speed, n(built.diskMB, 0), memory, n(openMs, 1)]));
   }
   const classes = Object.keys(results[0]?.classes.top10 ?? {});
-  console.log(`\nms: p50 / p95 / p99\n\n${cells(['Answer', ...classes])}`);
-  console.log(cells(Array(classes.length + 1).fill('---')));
-  for (const { name, classes: kinds } of results) {
-    for (const [kind, byClass] of Object.entries(kinds)) {
-      const times = classes.map((one) => {
-        const { p50, p95, p99 } = byClass[one];
-        return `${n(p50)} / ${n(p95)} / ${n(p99)}`;
-      });
-      const what = kind === 'full' ? 'full answer' : 'top 10 with text';
-      console.log(cells([`${name}, ${what}`, ...times]));
+  for (const measure of ['clock', 'cpu']) {
+    console.log(`\nms of ${measure === 'cpu' ? 'processor time' : 'the clock'}: p50 / p95 / p99\n`);
+    console.log(cells(['Answer', ...classes]));
+    console.log(cells(Array(classes.length + 1).fill('---')));
+    for (const { name, classes: kinds } of results) {
+      for (const [kind, byClass] of Object.entries(kinds)) {
+        const times = classes.map((one) => {
+          const { p50, p95, p99 } = byClass[one][measure];
+          return `${n(p50)} / ${n(p95)} / ${n(p99)}`;
+        });
+        const what = kind === 'full' ? 'full answer' : 'top 10 with text';
+        console.log(cells([`${name}, ${what}`, ...times]));
+      }
     }
   }
   for (const { name, service } of results) {

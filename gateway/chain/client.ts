@@ -43,7 +43,7 @@ const DEADLINE_MS = 5_000;
 /** Times that one read is asked at the most, all endpoints together. */
 const ASKED_MAX = 3;
 /** A second endpoint is asked when the first takes this many times its usual time. */
-const HEDGE = { factor: 3, minMs: 100, maxMs: 1_500 };
+const HEDGE = { factor: 3, minMs: 100, maxMs: 750 };
 
 export function createChainClient(options: ChainClientOptions): ChainClient {
   const { clock } = options;
@@ -143,19 +143,25 @@ function hedgeAfterMs({ health }: Member): number {
 
 /**
  * Asks a second endpoint the same. A receipt that only one of them knows does not count yet: the
- * other one may be a block behind, or the first one makes it up.
+ * other one may be a block behind, or the first one makes it up. One that is caught lying here is
+ * left, and has no say.
  */
 async function confirm(
   pool: Pool,
   clock: Clock,
   members: readonly Member[],
   call: Call,
-  { answer, by }: Answered,
+  first: Answered,
 ): Promise<unknown> {
+  const { answer, by } = first;
   const others = members.filter((one) => one !== by && one.health.standing() === 'ready');
   if (others.length === 0) return answer;
   const untilMs = Math.min(call.untilMs, clock.monotonicMs() + CONFIRM_MS);
-  const second = await read(pool, clock, others, { ...call, untilMs });
+  const second = await read(pool, clock, others, { ...call, untilMs }).catch((error: unknown) => {
+    if (error instanceof ChainUnreachable && error.kind === 'lie') return undefined;
+    throw error;
+  });
+  if (!second) return confirm(pool, clock, members, call, first);
   if (second.answer === null) return null;
   if (essence(call.method, answer) === essence(call.method, second.answer)) return answer;
   throw new ChainUnreachable(

@@ -1,5 +1,3 @@
-import { refuse, type Refusal } from '../domain/refusal.js';
-
 /** The node understood the request and refused it (JSON-RPC 2.0, section 5.1). */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
@@ -56,12 +54,5 @@ export class ChainUnreachable extends Error {
     readonly retryAfterSeconds = 1,
   ) {
     super(message);
-  }
-
-  /** The same for a caller of the service: nothing was spent, try later. */
-  get refusal(): Refusal {
-    return refuse('chain_unavailable', 'The payment network cannot be reached at the moment.', {
-      retryAfterSeconds: this.retryAfterSeconds,
-    });
   }
 }

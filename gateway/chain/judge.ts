@@ -5,7 +5,7 @@ import { z } from 'zod';
  * Does the answer fit the question? An endpoint whose answer does not is broken or lying, and its
  * other answers are worth nothing either.
  */
-const quantity = z.string().regex(/^0x(0|[1-9a-f][0-9a-f]{0,63})$/);
+const quantity = z.string().regex(/^0x[0-9a-fA-F]{1,64}$/);
 const data = z.string().regex(/^0x([0-9a-fA-F]{2})*$/);
 const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
 
@@ -81,12 +81,16 @@ function judgeBroadcast([raw]: readonly unknown[], answer: unknown): string | un
 }
 
 function judgeBlock([wanted]: readonly unknown[], answer: unknown): string | undefined {
+  // A block that is still being made has neither number nor hash.
+  if (wanted === 'pending') return undefined;
   if (answer === null) return wanted === 'latest' ? 'no latest block' : undefined;
   const found = block.safeParse(answer);
   if (!found.success) return 'not a block';
   if (typeof wanted !== 'string' || !wanted.startsWith('0x')) return undefined;
-  const actual = wanted.length === 66 ? found.data.hash : found.data.number;
-  return same(actual, wanted) ? undefined : 'another block';
+  const { hash: foundHash, number } = found.data;
+  const isWanted =
+    wanted.length === 66 ? same(foundHash, wanted) : BigInt(number) === BigInt(wanted);
+  return isWanted ? undefined : 'another block';
 }
 
 function judgeReceipt([wanted]: readonly unknown[], answer: unknown): string | undefined {

@@ -13,7 +13,7 @@ export interface Transport {
 }
 
 /** Bytes of one answer at the most, batches included. */
-export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 const SOCKETS_MAX = 32;
 const IDLE_SOCKET_MS = 30_000;
 
@@ -63,18 +63,20 @@ function connectionError(error: Error, signal: AbortSignal): ChainUnreachable {
   return new ChainUnreachable('connection', `no connection (${code})`);
 }
 
+const tooLarge = () =>
+  new ChainUnreachable('too-large', `an answer above ${ANSWER_BYTES_MAX} bytes`);
+
 /** @throws ChainUnreachable only. */
 async function readText(response: IncomingMessage, signal: AbortSignal): Promise<string> {
   const { statusCode = 0 } = response;
   if (statusCode !== 200) throw new ChainUnreachable('http', `HTTP status ${statusCode}`);
   const chunks: Buffer[] = [];
   let length = 0;
+  if (Number(response.headers['content-length'] ?? 0) > ANSWER_BYTES_MAX) throw tooLarge();
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length > ANSWER_BYTES_MAX) {
-        throw new ChainUnreachable('too-large', `an answer above ${ANSWER_BYTES_MAX} bytes`);
-      }
+      if (length > ANSWER_BYTES_MAX) throw tooLarge();
       chunks.push(chunk);
     }
   } catch (error) {

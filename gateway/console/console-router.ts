@@ -4,6 +4,7 @@ import { createGuard, sameOrigin, secure } from './guard.js';
 import { html } from './html.js';
 import { sendPage } from './page.js';
 import { billingPages } from './pages/billing.js';
+import { connectPage } from './pages/connect.js';
 import { enterPages } from './pages/enter.js';
 import { keyPages } from './pages/keys.js';
 import { operatorPage } from './pages/operator.js';
@@ -38,6 +39,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
   usagePages(router, parts, guard);
   requestPages(router, parts, guard);
   playgroundPage(router, parts, guard);
+  connectPage(router, parts, guard);
   billingPages(router, parts, guard);
   teamPages(router, parts, guard);
   profilePages(router, parts, guard);

@@ -23,6 +23,8 @@ export interface ConsoleParts {
   readonly priceUnits: UsdcUnits;
   /** Where searches go, for the examples: `https://search.example`. */
   readonly publicUrl: string;
+  /** Addresses of the tool protocol: for accounts, and for payments. */
+  readonly mcp: { readonly keyed: string; readonly open: string };
   /** E-mail addresses of the people who run this service. */
   readonly operatorEmails: readonly string[];
   readonly operator?: OperatorFacts;

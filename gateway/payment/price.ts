@@ -87,8 +87,9 @@ export function createLivePrice(options: LivePriceOptions): LivePrice {
     amount: () => current,
     refresh,
     run: async (signal) => {
-      while (!signal.aborted) {
+      for (;;) {
         await clock.sleep(everyMs, signal);
+        if (signal.aborted) return;
         await refresh().catch((error: unknown) => {
           log.warn({ err: error }, 'the cost of settlement is not known; the last price stands');
         });

@@ -13,6 +13,8 @@ import { isWrapped, unwrap } from './transfer.js';
 
 /** Recovered signers that are remembered, at about 500 bytes each. */
 const SIGNERS_MAX = 4096;
+/** A block seen longer ago says nothing of the chain's time: the chain may have stopped since. */
+const CHAIN_TIME_AGE_MAX_MS = 60_000;
 /** When a chain out of reach is asked again. */
 const RETRY_SECONDS = 2;
 
@@ -88,7 +90,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { signedBy, objection, ...authorization } = checked;
       if (objection) return objection;
       const now = chainTime.now();
-      const late = now !== undefined && checkWindow(authorization, now, limits);
+      // An estimate may lag by a block: whether the window has begun is left to the chain.
+      const begun = { validAfter: unixSeconds(0), validBefore: authorization.validBefore };
+      const late = now !== undefined && checkWindow(begun, now, limits);
       if (late) return late;
       let answer: ChainAnswer | undefined;
       try {
@@ -157,16 +161,22 @@ function createSignerCheck({ contractWallets = true, eip6492Factories }: Verifie
   };
 }
 
-/** The chain's time, carried forward by the monotonic clock since the last block that was seen. */
+/**
+ * The chain's time, carried forward by the monotonic clock since the last block that was seen;
+ * undefined when that is too long ago to go by.
+ */
 function createChainTime(clock: Pick<Clock, 'monotonicMs'>) {
   let last: { timestamp: UnixSeconds; seenAtMs: number } | undefined;
   return {
     saw: ({ timestamp }: ChainFacts) => {
       last = { timestamp, seenAtMs: clock.monotonicMs() };
     },
-    now: (): UnixSeconds | undefined =>
-      last &&
-      unixSeconds(last.timestamp + Math.floor((clock.monotonicMs() - last.seenAtMs) / 1000)),
+    now: (): UnixSeconds | undefined => {
+      if (!last) return undefined;
+      const elapsedMs = clock.monotonicMs() - last.seenAtMs;
+      if (elapsedMs > CHAIN_TIME_AGE_MAX_MS) return undefined;
+      return unixSeconds(last.timestamp + Math.floor(elapsedMs / 1000));
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { decodeAbiParameters, encodeAbiParameters, keccak256, toHex } from 'viem';
+import { encodeAbiParameters, keccak256, toHex } from 'viem';
 import type { Address, Bytes32, Hex } from '../domain/units.js';
 import type { Authorization } from '../payment/authorization.js';
 import type { ChainLog } from './chain.js';
@@ -58,10 +58,4 @@ function isTransfer(log: ChainLog, { asset, from, to, value }: Authorization): b
     receiver === addressTopic(to) &&
     log.data === encodeAbiParameters([{ type: 'uint256' }], [value])
   );
-}
-
-/** The amount of a `Transfer` log, in the token's atomic units. */
-export function transferValue(log: ChainLog): bigint {
-  const [value] = decodeAbiParameters([{ type: 'uint256' }], log.data);
-  return value;
 }

@@ -1,5 +1,4 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { SearchResponse } from '../../search-core/contract.js';
 import type { ErrorResponse } from '../../gateway/http/error-reply.js';
 import { answerResult, errorResult, PAYMENT_RESPONSE_META } from '../../gateway/mcp/result.js';
 import {
@@ -18,7 +17,7 @@ export async function callThrough(
   try {
     // The service checks the parameters, and its refusals say what is wrong with them.
     const outcome = await client.searchWithResponse(args as SearchParams, { signal });
-    const result = answerResult(outcome.data as SearchResponse);
+    const result = answerResult(outcome.data);
     const receipt = outcome.headers.get('payment-response');
     if (receipt === null) return result;
     const response: unknown = JSON.parse(Buffer.from(receipt, 'base64').toString('utf8'));

@@ -26,7 +26,10 @@ Without a key and without a wallet, the sample key of a development start (data/
  * @throws ConfigurationError with what to set instead.
  */
 export function clientFrom(environment: Environment): Search402 {
-  const given = (name: string) => environment[name]?.trim() || undefined;
+  const given = (name: string) => {
+    const value = environment[name]?.trim();
+    return value === '' ? undefined : value;
+  };
   const baseUrl = given('SEARCH402_BASE_URL');
   const apiKey = given('SEARCH402_API_KEY');
   const privateKey = privateKeyFrom(given);

@@ -56,7 +56,7 @@ export class Tokens {
     return word === 0 ? 0 : (this.ends[word - 1] ?? 0);
   }
 
-  /** The word as a string (latin1 of its UTF-8 bytes is not a display form: this is UTF-8). */
+  /** The word as a string. */
   text(word: number): string {
     return decoder.decode(this.bytes.subarray(this.start(word), this.ends[word]));
   }

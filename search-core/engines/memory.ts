@@ -7,7 +7,7 @@ import { parseQuery, type Query } from '../query/parse.js';
 import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
 import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
 import { BODY_START, holdsPhrase, nearness } from '../rank/nearness.js';
-import { byScore, comparable, type Ranked, rerank, RERANKED } from '../rank/rerank.js';
+import { byScore, comparable, type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
 import type { Change, Engine, EngineStats, SearchOutcome } from './port.js';
 
 interface Entry {
@@ -62,10 +62,10 @@ export class MemoryEngine implements Engine {
     return Promise.resolve({ results, metrics: { ended: 'complete', postings: 0 } });
   }
 
-  /** The best 200 pages in their final order. */
+  /** The best pages in their final order: 200, or fewer where the query has many words. */
   rank(query: Query): Ranked[] {
     const weights = this.weights(query);
-    const best = this.byRelevance(query, weights).slice(0, RERANKED);
+    const best = this.byRelevance(query, weights).slice(0, rerankedPages(query.terms.length));
     const idfs = query.terms.map((term) => weights.get(term) ?? 0);
     const nearnessOf = ({ page }: Ranked): number => {
       const { positions } = this.searchable[page] ?? {};

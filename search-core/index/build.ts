@@ -1,7 +1,7 @@
 import { openWriter } from './writer.js';
 import type { Page } from '../page.js';
 
-export interface BuildProgress {
+interface BuildProgress {
   readonly pages: number;
   /** UTF-16 code units of text so far. */
   readonly textLength: number;

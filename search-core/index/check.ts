@@ -4,7 +4,7 @@ import { COMMIT_FILE } from './commit.js';
 import { occurrences } from './postings/layout.js';
 import { Snapshot } from './snapshot.js';
 
-export interface CheckReport {
+interface CheckReport {
   readonly ok: boolean;
   /** Searchable pages. */
   readonly pages: number;

@@ -17,7 +17,7 @@ export interface Commit {
   readonly segments: readonly CommittedSegment[];
 }
 
-export interface CommittedSegment {
+interface CommittedSegment {
   readonly meta: SegmentMeta;
   /** The file with the segment's deleted documents, if it has any. */
   readonly deletes: string | null;
@@ -26,7 +26,7 @@ export interface CommittedSegment {
 export const COMMIT_FILE = 'index.json';
 const NEW_COMMIT_FILE = 'index.json.new';
 
-export const NO_COMMIT: Commit = { format: 1, generation: 0, nextSegment: 1, segments: [] };
+const NO_COMMIT: Commit = { format: 1, generation: 0, nextSegment: 1, segments: [] };
 
 /** The index as it was committed last; an empty one where nothing ever was. */
 export function readCommit(directory: Directory): Commit {

@@ -1,7 +1,7 @@
 import { CheckedWriter } from '../disk/checked.js';
 import type { Directory } from '../disk/directory.js';
 import { lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
-import { averages, SEGMENT_FILES, type SegmentMeta } from './files.js';
+import { averages, type SegmentMeta } from './files.js';
 import { hashUrl, writeKeys } from './keys.js';
 import { TermEncoder } from './postings/encoder.js';
 import { bodyOccurrences, titleOccurrences } from './postings/layout.js';
@@ -125,9 +125,4 @@ export class TermSink {
     for (const file of Object.values(this.files)) file.finish();
     return dictionary;
   }
-}
-
-/** Removes the files of a segment that no commit refers to. */
-export function removeSegment(directory: Directory, name: string): void {
-  for (const kind of SEGMENT_FILES) directory.remove(`${name}.${kind}`);
 }

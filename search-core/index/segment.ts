@@ -88,20 +88,10 @@ export class Segment {
     return this.keys.all();
   }
 
-  /** Reads everything into memory, so that no query waits for the disk. */
-  warm(): void {
-    for (const kind of IN_MEMORY) this.files[kind].ensureAll();
-  }
-
   /** Compares all checksums, on disk as it is now; throws DamagedIndexError. */
   verify(): void {
     for (const kind of IN_MEMORY) this.files[kind].verify();
     this.stored.verify();
-  }
-
-  /** Bytes of data in one of its files. */
-  sizeOf(kind: InMemory): number {
-    return this.files[kind].length;
   }
 
   close(): void {

@@ -13,7 +13,7 @@ import { isWasteful, nextMerge } from './merge-policy.js';
 import { type Leaf, Snapshot } from './snapshot.js';
 
 /** Longer texts are cut here: no single page can fill the memory. */
-export const PAGE_TEXT_LENGTH_MAX = 4_000_000;
+const PAGE_TEXT_LENGTH_MAX = 4_000_000;
 /** Words in memory before they become a segment: about 16 bytes each. */
 const SEGMENT_WORDS_MAX = 24_000_000;
 
@@ -249,12 +249,14 @@ export class IndexWriter {
  * @throws Error if another process has it open
  */
 export function openWriter(indexDir: string, runMerge?: MergeRunner): Promise<IndexWriter> {
-  mkdirSync(indexDir, { recursive: true });
-  const unlock = lock(join(indexDir, 'writer.lock'));
-  try {
-    return Promise.resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
-  } catch (error) {
-    unlock();
-    throw error;
-  }
+  return new Promise((resolve) => {
+    mkdirSync(indexDir, { recursive: true });
+    const unlock = lock(join(indexDir, 'writer.lock'));
+    try {
+      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  });
 }

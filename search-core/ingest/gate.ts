@@ -7,7 +7,7 @@ import type { Page } from './page.js';
 import { qualityFault, type QualityFault } from './quality.js';
 
 /** Why a page was turned away. */
-export type GateFault =
+type GateFault =
   | QualityFault
   | 'not_english'
   /** Another page of this run has the same address. */

@@ -1,5 +1,5 @@
 /** Shows how far a long run is: one line that is repainted on a terminal, else a line now and then. */
-export interface ProgressState {
+interface ProgressState {
   /** What is counted: "lines", "records", "addresses". */
   readonly unit: string;
   readonly units: number;
@@ -57,7 +57,7 @@ export function startProgress(ports: ProgressPorts): Progress {
 }
 
 /** The line for a run that has lasted `seconds`. */
-export function progressLine(state: ProgressState, seconds: number): string {
+function progressLine(state: ProgressState, seconds: number): string {
   const { unit, units, kept, dropped, bytes, totalBytes } = state;
   const parts = [
     `${whole(units)} ${unit}`,

@@ -12,7 +12,7 @@ import { linesOf } from './input.js';
 import type { Page } from './page.js';
 
 /** A position in the source is the source's own business: any JSON. */
-export interface SpoolState<Position> {
+interface SpoolState<Position> {
   readonly chunks: number;
   readonly pages: number;
   readonly position: Position;

@@ -69,7 +69,7 @@ export function skipSpace(text: string, from: number): number {
   return at;
 }
 
-export function isSpace(code: number): boolean {
+function isSpace(code: number): boolean {
   return code === SPACE || code === NEWLINE;
 }
 

@@ -4,7 +4,7 @@ import { inverseDocumentFrequency } from '../rank/bm25f.js';
 import type { Query } from './parse.js';
 
 /** A distinct word of a query, looked up in every leaf. */
-export interface FoundTerm {
+interface FoundTerm {
   readonly idf: number;
   /** How often the query has it. */
   readonly count: number;

@@ -14,7 +14,7 @@ export interface Query {
 const QUOTED = /["“”„«»]([^"“”„«»]*)["“”„«»]/gu;
 
 /** Compounds multiply words (`a-b-c` is three); beyond this many the rest is not looked at. */
-export const QUERY_TERMS_MAX = 200;
+const QUERY_TERMS_MAX = 200;
 
 /** Parses query text. A quotation mark without its partner separates words, no more. */
 export function parseQuery(text: string): Query {

@@ -5,7 +5,7 @@ import { cleanTitle } from '../passage/clean.js';
 import { Describer } from '../passage/describe.js';
 import { bestParts } from '../passage/parts.js';
 import { BODY_START } from '../rank/nearness.js';
-import { type Ranked, rerank, RERANKED } from '../rank/rerank.js';
+import { type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
 import { AnyWordSearch } from './any-word.js';
 import { Budget, type Now } from './budget.js';
 import { LeafScorer } from './leaf-scorer.js';
@@ -41,9 +41,9 @@ export class Searcher {
     return { results, metrics: { ended: budget.ended, postings: budget.postings } };
   }
 
-  /** The best 200 pages in their final order. */
+  /** The best pages in their final order: 200, or fewer where the query has many words. */
   rank(query: Query, found: FoundTerms, budget: Budget): Ranked[] {
-    const best = this.best(query, found, budget, RERANKED);
+    const best = this.best(query, found, budget, rerankedPages(query.terms.length));
     if (query.terms.length < 2) return best;
     return rerank(best, nearnessScores(this.snapshot, query, found, best));
   }

@@ -10,11 +10,11 @@
  *
  * k1 and b are the textbook's values; none was tuned to a collection.
  */
-export const K1 = 1.2;
-export const BODY_B = 0.75;
-export const TITLE_B = 0.75;
+const K1 = 1.2;
+const BODY_B = 0.75;
+const TITLE_B = 0.75;
 /** How much more an occurrence in the title says than one in the body. */
-export const TITLE_WEIGHT = 3;
+const TITLE_WEIGHT = 3;
 
 /** Average words per page in each field; at least 1. Of coded lengths, see `lengthCode`. */
 export interface Averages {

@@ -4,14 +4,21 @@ export interface Ranked {
   readonly score: number;
 }
 
-/** Only so many of the best pages by BM25F are looked at for nearness. */
-export const RERANKED = 200;
+/** At most so many of the best pages by BM25F are looked at for nearness … */
+const PAGES_MAX = 200;
+/** … and so many lists of positions are read for it: fewer pages where a query has many words. */
+const LISTS_MAX = 4_000;
+
+/** How many of the best pages are put in order again for a query of so many words. */
+export function rerankedPages(words: number): number {
+  return Math.min(PAGES_MAX, Math.ceil(LISTS_MAX / Math.max(1, words)));
+}
 
 /**
  * What a unit of nearness is worth beside a unit of BM25F. More of it finds phrases without quotes
  * better and bags of keywords worse; `npm run bench:relevance` shows both.
  */
-export const NEARNESS_WEIGHT = 0.4;
+const NEARNESS_WEIGHT = 0.4;
 
 /**
  * Scores are compared as 32-bit floats: the sum of the same terms in another order may differ in

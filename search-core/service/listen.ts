@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 
 /** Where the service listens: a TCP address or a Unix socket. */
-export type Listen =
+type Listen =
   | { readonly host: string; readonly port: number; readonly path?: never }
   | { readonly path: string; readonly host?: never; readonly port?: never };
 

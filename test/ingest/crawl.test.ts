@@ -6,11 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { isPublicAddress } from '../../search-core/ingest/crawl/address.js';
-import {
-  type CrawlOptions,
-  type CrawlPorts,
-  indexCrawl,
-} from '../../search-core/ingest/crawl/crawl.js';
+import { indexCrawl } from '../../search-core/ingest/crawl/crawl.js';
+import type { CrawlOptions, CrawlPorts } from '../../search-core/ingest/crawl/state.js';
 import type { Report } from '../../search-core/ingest/report.js';
 import { memorySink } from '../support/memory-sink.js';
 import { htmlPage } from '../support/prose.js';
@@ -279,7 +276,7 @@ describe('the crawler', () => {
 
 describe('a crawl that is run again', () => {
   test('asks only for what has changed, and removes what is gone', async () => {
-    home('/same', '/new', '/gone');
+    home('/same', '/new', '/gone', '/moved', '/emptied', '/forbidden');
     let answers = 0;
     site.page('/same', (request, response) => {
       answers += 1;
@@ -292,14 +289,25 @@ describe('a crawl that is run again', () => {
     });
     site.page('/below', htmlPage(5));
     site.page('/new', htmlPage(2));
-    site.page('/gone', htmlPage(3));
+    for (const [at, name] of ['/gone', '/moved', '/emptied', '/forbidden'].entries()) {
+      site.page(name, htmlPage(10 + at));
+    }
     await crawl();
-    expect(paths()).toEqual(['/', '/below', '/gone', '/new', '/same']);
+    expect(paths()).toHaveLength(8);
     site.page('/new', htmlPage(4));
     site.page('/gone', respond(410, {}));
+    site.page('/moved', redirect('/new'));
+    site.page('/emptied', htmlPage(1, { head: '<meta name="robots" content="noindex">' }));
+    site.page('/robots.txt', respond(200, {}, 'User-agent: *\nDisallow: /forbidden'));
     const report = await crawl();
     expect(answers).toBe(2);
-    expect(reasons(report)).toEqual({ unchanged: 1, http_status: 2 });
+    expect(reasons(report)).toEqual({
+      unchanged: 1,
+      http_status: 2,
+      redirect: 1,
+      noindex: 1,
+      robots_disallowed: 1,
+    });
     expect(paths()).toEqual(['/', '/below', '/new', '/same']);
   });
 

@@ -76,7 +76,7 @@ describe('a web page', () => {
 });
 
 describe('the extraction threads', () => {
-  const pool = createExtractPool({ threads: 1, timeoutMs: 1_500, heapMb: 256 });
+  const pool = createExtractPool({ threads: 1, timeoutMs: 6_000, heapMb: 256 });
   afterAll(() => pool.close());
 
   test('end what takes too long and go on with the next page', async () => {

@@ -103,7 +103,7 @@ describe('the gate', () => {
     [' \n ', 'empty'],
     ['Welcome to our site', 'too_short'],
     [`${'1234 5678 90.12 '.repeat(60)}${'a '.repeat(30)}`, 'not_prose'],
-    [`${'The same line again.\n'.repeat(80)}`, 'repetitive'],
+    ['The same line again.\n'.repeat(80), 'repetitive'],
     [
       'Sorry, the page you requested was not found on this server. Try the home page, use the search box, or check the address that you typed in for mistakes.',
       'placeholder',
@@ -120,7 +120,7 @@ describe('the gate', () => {
     expect(qualityFault(prose(1))).toBeUndefined();
     expect(
       qualityFault(
-        `abs(x)\nReturns the absolute value of a number.\n${'| Entry | Value |\n| CN | Meeting |\n| Size | 4 bytes |\n'}${prose(3, 3)}`,
+        `abs(x)\nReturns the absolute value of a number.\n| Entry | Value |\n| CN | Meeting |\n| Size | 4 bytes |\n${prose(3, 3)}`,
       ),
     ).toBeUndefined();
   });

@@ -71,7 +71,7 @@ async function output(args: readonly string[]): Promise<string> {
     const url = `${service.gatewayUrl}/mcp`;
     const args = ['server', '--url', url, '--scenario', name, '--spec-version', revision];
     const text = await output([suite, ...args]);
-    // eslint-disable-next-line no-control-regex -- the suite colours its output
+
     const lines = text.replace(/\u001b\[\d+m/g, '').split('\n');
     const checks = (verdict: string) =>
       lines.flatMap((line) => new RegExp(`\\[(\\S+) *\\] ${verdict}`).exec(line)?.[1] ?? []);

@@ -6,6 +6,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { devClient, transfersToPayee } from '../support/pay.js';
+import { checkWaysIn } from '../../scripts/mcp/check.js';
 import { browser, PERSON, signUp } from '../support/oauth.js';
 import { freePort } from '../support/ports.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -159,11 +160,26 @@ test('a person signs up, signs in from a client, and the account they chose is c
   const client = await connect(service.apiUrl, tokens.access_token);
   expect(await client.callTool(SEARCH)).toMatchObject({ structuredContent: FOUND });
   await client.close();
+  const ready = await visit(`${publicUrl}/console/connect`);
+  expect(ready.text).toContain(`claude mcp add --transport http search402 http://localhost:`);
   const billing = await visit(`${publicUrl}/console/billing`);
   expect(billing.text).toContain('999');
 
   const elsewhere = { authorization: `Bearer ${tokens.access_token}` };
   expect((await service.search(SEARCH.arguments, elsewhere)).status).toBe(401);
+});
+
+test('the self-test finds every way in working, and a wrong key broken', async () => {
+  const { apiKey, payerPrivateKey } = service.dev;
+  const options = {
+    gatewayUrl: `${service.gatewayUrl}/mcp`,
+    apiUrl: `${service.apiUrl}/mcp`,
+    privateKey: payerPrivateKey as `0x${string}`,
+  };
+  const findings = await checkWaysIn({ ...options, apiKey });
+  expect(findings.map(({ verdict }) => verdict)).toEqual(['works', 'works', 'works', 'works']);
+  const wrong = await checkWaysIn({ ...options, apiKey: `${apiKey}x`, privateKey: undefined });
+  expect(wrong.map(({ verdict }) => verdict)).toEqual(['works', 'not tried', 'broken', 'works']);
 });
 
 describe('over stdio', () => {

@@ -27,10 +27,10 @@ function caller() {
   };
 }
 
-function newVerifier(ethCall = caller().ethCall): Verifier {
+function newVerifier(ethCall = caller().ethCall, clock = standingClock()): Verifier {
   return createVerifier({
     chain: { ethCall },
-    clock: standingClock(),
+    clock,
     offer: () => ({ terms: terms({ payTo: chain.payTo, amount: PRICE }), resource }),
     limits: { settleMarginSeconds: 10, validityMaxSeconds: 86_400, deadlineMs: 2000 },
     eip6492Factories: [],
@@ -155,13 +155,19 @@ describe('on a real EVM, a payment', () => {
     );
   });
 
-  test('whose window is over is refused without a call once the chain’s time is known', async () => {
+  test('whose window is over is refused without a call while the chain’s time is known', async () => {
+    const clock = standingClock();
+    verifier = newVerifier(caller().ethCall, clock);
     const payer = await chain.newPayer({ usdc: 50n });
     const now = Number((await chain.client.getBlock()).timestamp);
     expect(await refusalFor(await chain.sign(payer, { value: PRICE }))).toBe('confirmed');
     const over = await chain.sign(payer, { value: PRICE, validBefore: unixSeconds(now - 1) });
-    expect(await refusalFor(over)).toBe('invalid_exact_evm_payload_authorization_valid_before');
+    const late = 'invalid_exact_evm_payload_authorization_valid_before';
+    expect(await refusalFor(over)).toBe(late);
     expect(calls).toBe(1);
+    clock.advance(61);
+    expect(await refusalFor(over)).toBe(late);
+    expect(calls).toBe(2);
   });
 });
 

@@ -66,6 +66,7 @@ export async function openConsoleWorld(
     access,
     {
       publicUrl: url,
+      mcp: { keyed: `${url}/mcp`, open: `${url}/mcp` },
       mailFrom: 'test@example.org',
       isOutboxShown: true,
       operatorEmails,

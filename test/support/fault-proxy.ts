@@ -19,7 +19,7 @@ export type Fault =
   | { readonly kind: 'status-after'; readonly status: number; readonly retryAfter?: string };
 
 /** One request as the client sent it. */
-export interface Seen {
+interface Seen {
   readonly payment: string | undefined;
   readonly body: string;
   readonly fault: Fault['kind'];

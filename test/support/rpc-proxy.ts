@@ -119,6 +119,7 @@ export const lies = {
   } satisfies Fault,
   alreadyKnown: rpcError(-32000, 'already known'),
   nonceTooLow: rpcError(-32000, 'nonce too low'),
+  word: { kind: 'answer', change: () => ({ result: 'soon' }) } satisfies Fault,
   /** Any call to a contract returns zero. */
   zero: { kind: 'answer', change: () => ({ result: `0x${'00'.repeat(32)}` }) } satisfies Fault,
 } as const;

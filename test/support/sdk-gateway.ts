@@ -29,7 +29,7 @@ export type Move =
   | 'poor'
   | { readonly code: RefusalCode; readonly retryAfter?: number };
 
-export interface Transfer {
+interface Transfer {
   readonly nonce: string;
   readonly from: string;
   readonly amountUnits: number;

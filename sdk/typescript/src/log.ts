@@ -20,7 +20,7 @@ const SECRET = /authorization|cookie|api-?key|payment-signature|x-payment$|heade
 const SECRET_TEXT = /s402_[A-Za-z0-9_]{8,}|Bearer\s+\S+|0x[0-9a-fA-F]{130,}/g;
 
 /** Replaces everything that could be spent or used to log in. */
-export function redact(value: unknown, name = ''): unknown {
+function redact(value: unknown, name = ''): unknown {
   if (SECRET.test(name) && typeof value !== 'object') return '[redacted]';
   if (typeof value === 'string') return value.replace(SECRET_TEXT, '[redacted]');
   if (typeof value === 'bigint') return value.toString();

@@ -43,9 +43,7 @@ function sameUrl(text: string): string {
 }
 
 /** Merges ranked lists by reciprocal rank; ties keep the order of the queries. */
-export function mergeByReciprocalRank(
-  responses: ReadonlyMap<string, SearchResponse>,
-): MergedResult[] {
+function mergeByReciprocalRank(responses: ReadonlyMap<string, SearchResponse>): MergedResult[] {
   const pages = new Map<string, MergedResult>();
   for (const [query, { result }] of responses) {
     const seen = new Set<string>();

@@ -1,7 +1,7 @@
 import type { Runtime } from './runtime.js';
 
 /** A server that asks for more patience than this is not retried; the error tells how long. */
-export const RETRY_AFTER_SECONDS_MAX = 60;
+const RETRY_AFTER_SECONDS_MAX = 60;
 const FIRST_DELAY_MS = 500;
 const DELAY_MS_MAX = 8_000;
 const JITTER = 0.25;

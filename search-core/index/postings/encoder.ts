@@ -3,10 +3,10 @@ import { ByteWriter } from '../codec/varint.js';
 import { encodeBound, headerBytes } from './layout.js';
 
 /** The saturated weight of a posting: what it can add to a score, divided by the term's idf. */
-export type WeightOf = (document: number, code: number) => number;
+type WeightOf = (document: number, code: number) => number;
 
 /** What the dictionary keeps of an encoded term. */
-export interface EncodedTerm {
+interface EncodedTerm {
   readonly documents: number;
   /** The largest of the term's bounds, encoded. */
   readonly bound: number;

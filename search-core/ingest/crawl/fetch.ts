@@ -21,7 +21,7 @@ export interface FetchPorts {
   readonly resolve: (host: string) => Promise<readonly string[]>;
 }
 
-export type FetchFault =
+type FetchFault =
   /** An address of the host is not on the public Internet. */
   | 'private_address'
   | 'timeout'

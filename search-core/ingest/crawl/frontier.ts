@@ -28,8 +28,7 @@ const SEGMENT_REPEATS_MAX = 2;
 const SITEMAPS_MAX = 50;
 
 /** Why an address was not even queued. */
-export type FrontierFault =
-  'too_deep' | 'query_trap' | 'path_trap' | 'frontier_full' | 'sitemap_limit';
+type FrontierFault = 'too_deep' | 'query_trap' | 'path_trap' | 'frontier_full' | 'sitemap_limit';
 
 /** Everything needed to go on later. */
 export interface FrontierState {

@@ -13,7 +13,7 @@ export interface TextNode {
   readonly childNodes: Iterable<TextNode>;
 }
 
-export interface PageElement extends TextNode {
+interface PageElement extends TextNode {
   readonly textContent: string | null;
   getAttribute(name: string): string | null;
 }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { ExtractedPage } from './extract.js';
 import type { ExtractAnswer, ExtractJob } from './worker.js';
 
-export type ExtractFault =
+type ExtractFault =
   /** The page took longer than the limit; its thread was ended. */
   | 'extraction_timeout'
   /** The parsers failed on it, or ran out of memory. */
@@ -24,7 +24,7 @@ export interface PoolLimits {
   readonly heapMb: number;
 }
 
-export const POOL_LIMITS: PoolLimits = { threads: 2, timeoutMs: 10_000, heapMb: 1_024 };
+const POOL_LIMITS: PoolLimits = { threads: 2, timeoutMs: 10_000, heapMb: 1_024 };
 
 /** Starts a pool; threads start with their first page. */
 export function createExtractPool(limits: PoolLimits = POOL_LIMITS): ExtractPool {

@@ -56,7 +56,7 @@ ${WALLET}
 ${COMMON}`,
 } as const;
 
-export type Command = Exclude<keyof typeof HELP, ''>;
+type Command = Exclude<keyof typeof HELP, ''>;
 
 const isCommand = (text: string | undefined): text is Command =>
   text !== undefined && text !== '' && text in HELP;

@@ -72,7 +72,7 @@ const TRANSFER_TYPE =
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)';
 
 /** What EIP-712 says is signed for an EIP-3009 transfer. */
-export function digestOf({ domain, message }: TypedData): Uint8Array {
+function digestOf({ domain, message }: TypedData): Uint8Array {
   const separator = keccak256(
     Buffer.concat([
       keccak256(text(DOMAIN_TYPE)),
