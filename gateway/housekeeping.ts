@@ -1,7 +1,7 @@
 import type { Clock, Log } from './domain/ports.js';
 
 /** Chores that are done again and again until the service stops. */
-export interface Housekeeping {
+interface Housekeeping {
   /** Does a task every so often; what it throws is logged, and it is tried again. */
   every(ms: number, what: string, task: () => Promise<unknown>): void;
   /** Resolves when the tasks under way have ended. */

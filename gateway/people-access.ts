@@ -21,7 +21,7 @@ import type { BodyLimits } from './http/body.js';
 import type { SearchParts } from './search/pipeline.js';
 import type { Store } from './store/store.js';
 
-export interface PeopleSettings {
+interface PeopleSettings {
   /** Where the console and the searches are reached, without a path. */
   readonly publicUrl: string;
   /** Addresses of the tool protocol: for accounts, and for payments. */

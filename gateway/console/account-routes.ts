@@ -19,7 +19,7 @@ import type { Limits } from '../limits/limits.js';
 import { methodNotAllowed } from './method-not-allowed.js';
 import { replyToTopUp } from './top-up-reply.js';
 
-export interface AccountRouteParts {
+interface AccountRouteParts {
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly usage: UsageReport;
