@@ -1,6 +1,7 @@
 import type { Clock, Log, Random } from './domain/ports.js';
 import { isRefusal } from './domain/refusal.js';
 import { openCredits, type Credits } from './accounts/credits.js';
+import { startHousekeeping } from './housekeeping.js';
 import { openKeys, type Keys } from './keys/keys.js';
 import { memoryLimits, type Limits } from './limits/limits.js';
 import { sharedLimits } from './limits/shared.js';
@@ -36,25 +37,17 @@ export async function openAccess(
   });
   const limits = store.engine === 'postgres' ? sharedLimits(store, clock, own) : own;
   await credits.releaseLapsed();
-  const end = new AbortController();
-  const repeat = async (everyMs: number, what: string, task: () => Promise<unknown>) => {
-    while (!end.signal.aborted) {
-      await clock.sleep(everyMs, end.signal);
-      await task().catch((error: unknown) => log.error({ err: error }, `${what} failed`));
-    }
-  };
-  const housekeeping = [
-    repeat(LAPSED_EVERY_MS, 'giving back lapsed holds', () => credits.releaseLapsed()),
-    repeat(LAST_USES_EVERY_MS, 'writing times of last use', () => keys.flushLastUses()),
-  ];
+  const housekeeping = startHousekeeping(clock, log);
+  housekeeping.every(LAPSED_EVERY_MS, 'giving back lapsed holds', () => credits.releaseLapsed());
+  housekeeping.every(LAST_USES_EVERY_MS, 'writing times of last use', () => keys.flushLastUses());
   return {
     keys,
     credits,
     limits,
     authenticate: authenticateWith(keys, limits),
     stop: async () => {
-      end.abort();
-      await Promise.all(housekeeping);
+      await housekeeping.stop();
+      await keys.flushLastUses();
     },
   };
 }

@@ -16,11 +16,12 @@ import { consoleRouter } from './console/console-router.js';
 import type { Figure, OperatorFacts } from './console/parts.js';
 import type { Clock, Log, Random } from './domain/ports.js';
 import type { UsdcUnits } from './domain/units.js';
+import { startHousekeeping } from './housekeeping.js';
 import type { BodyLimits } from './http/body.js';
 import type { SearchParts } from './search/pipeline.js';
 import type { Store } from './store/store.js';
 
-export interface PeopleSettings {
+interface PeopleSettings {
   /** Where the console and the searches are reached, without a path. */
   readonly publicUrl: string;
   /** Addresses of the tool protocol: for accounts, and for payments. */
@@ -100,21 +101,13 @@ export async function openPeopleAccess(
   });
   const consoleAndAccount = Router().use(account).use('/console', pages);
 
-  const end = new AbortController();
-  const repeat = async (everyMs: number, what: string, task: () => Promise<unknown>) => {
-    while (!end.signal.aborted) {
-      await clock.sleep(everyMs, end.signal);
-      await task().catch((error: unknown) => log.error({ err: error }, `${what} failed`));
-    }
-  };
-  const housekeeping = [
-    repeat(FLUSH_EVERY_MS, 'writing usage', () => recorder.flush()),
-    repeat(PRUNE_EVERY_MS, 'pruning requests', () => recorder.prune()),
-    repeat(PRUNE_EVERY_MS, 'pruning sessions', () => prunePeople(store, clock)),
-    ...(topUps
-      ? [repeat(RECOVER_EVERY_MS, 'booking settled top-ups', () => topUps.recover())]
-      : []),
-  ];
+  const housekeeping = startHousekeeping(clock, log);
+  housekeeping.every(FLUSH_EVERY_MS, 'writing usage', () => recorder.flush());
+  housekeeping.every(PRUNE_EVERY_MS, 'pruning requests', () => recorder.prune());
+  housekeeping.every(PRUNE_EVERY_MS, 'pruning sessions', () => prunePeople(store, clock));
+  if (topUps) {
+    housekeeping.every(RECOVER_EVERY_MS, 'booking settled top-ups', () => topUps.recover());
+  }
   return {
     consoleAndAccount,
     account,
@@ -122,8 +115,7 @@ export async function openPeopleAccess(
     people,
     team,
     stop: async () => {
-      end.abort();
-      await Promise.all(housekeeping);
+      await housekeeping.stop();
       await recorder.flush();
       await mailer.drain();
     },

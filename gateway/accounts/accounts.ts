@@ -9,7 +9,7 @@ import type { AccountTables } from './schema.js';
 /** Credits that a new account has at sign-up (service specification, Commercial facts). */
 export const SIGN_UP_CREDITS = 1000;
 
-export interface NewAccount {
+interface NewAccount {
   readonly id: string;
   readonly name: string;
   readonly plan: Plan;

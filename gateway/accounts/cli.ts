@@ -26,7 +26,7 @@ export const ADMIN_HELP = `npm run admin -- COMMAND
 A running gateway sees every change within a second.
 `;
 
-export interface AdminParts {
+interface AdminParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;

@@ -45,7 +45,7 @@ export type TopUpPayment =
  */
 export interface TopUpPayments {
   pay(call: TopUpCall): Promise<TopUpPayment>;
-  /** Of these requests, those whose payment has settled: asked at start and now and then. */
+  /** Of these requests, those whose payment has settled. */
   settled(requestIds: readonly string[]): Promise<readonly string[]>;
 }
 
@@ -65,7 +65,7 @@ export interface TopUps {
   /** Takes the payment and books the credits once, however often it is presented. */
   topUp(call: TopUpCall): Promise<TopUpReply>;
   /**
-   * Books the credits of payments that settled while nobody was there to book them: at start and
+   * Books the credits of payments that settled while nobody was there to book them: called
    * every minute. Returns how many.
    */
   recover(): Promise<number>;

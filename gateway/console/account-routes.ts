@@ -13,12 +13,13 @@ import { parseUsd } from '../domain/units.js';
 import { readJsonBody, type BodyLimits } from '../http/body.js';
 import { sendJson, sendRefusal } from '../http/error-reply.js';
 import { requestIdOf } from '../http/request-id.js';
-import { methodNotAllowed } from './method-not-allowed.js';
 import type { Caller } from '../keys/caller.js';
 import { rateHeaders } from '../limits/admission.js';
 import type { Limits } from '../limits/limits.js';
+import { methodNotAllowed } from './method-not-allowed.js';
+import { replyToTopUp } from './top-up-reply.js';
 
-export interface AccountRouteParts {
+interface AccountRouteParts {
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly usage: UsageReport;
@@ -151,40 +152,15 @@ function readDate(text: unknown): Date | undefined {
  */
 function addCredits({ topUps, bodyLimits }: AccountRouteParts): KeyedHandler {
   return async ({ account }, request, response) => {
-    const requestId = requestIdOf(response);
     if (!topUps) {
-      sendRefusal(response, NO_TOP_UPS, requestId);
+      sendRefusal(response, NO_TOP_UPS, requestIdOf(response));
       return;
     }
     const body = await readJsonBody(request, bodyLimits);
     const amountUsd = isRefusal(body) ? body : readAmount(body.value);
     const order =
       typeof amountUsd === 'string' ? topUps.order(account.id, parseUsd(amountUsd)) : amountUsd;
-    if (isRefusal(order)) {
-      sendRefusal(response, order, requestId);
-      return;
-    }
-    const aborted = new AbortController();
-    response.on('close', () => aborted.abort());
-    const payment = request.headers['payment-signature'];
-    const reply = await topUps.topUp({
-      order,
-      payment: Array.isArray(payment) ? payment.join(', ') : payment,
-      requestId,
-      signal: aborted.signal,
-    });
-    if (reply.receiptHeader !== undefined) {
-      response.setHeader('PAYMENT-RESPONSE', reply.receiptHeader);
-    }
-    if (reply.kind === 'refused') {
-      if (reply.challengeHeader !== undefined) {
-        response.setHeader('PAYMENT-REQUIRED', reply.challengeHeader);
-      }
-      sendRefusal(response, reply.refusal, requestId);
-      return;
-    }
-    const { credits } = reply.order;
-    sendObject(response, { requestId: reply.requestId, credits, transaction: reply.transaction });
+    await replyToTopUp(topUps, order, request, response);
   };
 }
 

@@ -1,15 +1,13 @@
 import type { Response, Router } from 'express';
 import type { Receipt } from '../../accounts/manage.js';
 import { isPlan, PLANS } from '../../domain/plan.js';
-import { isRefusal } from '../../domain/refusal.js';
 import { formatUsd, parseUsd, type UsdcUnits } from '../../domain/units.js';
-import { requestIdOf } from '../../http/request-id.js';
-import { sendJson, sendRefusal } from '../../http/error-reply.js';
 import { textOf } from '../form.js';
 import type { Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { replyToTopUp } from '../top-up-reply.js';
 
 const PATH = '/console/billing';
 const RECEIPTS_SHOWN = 200;
@@ -77,31 +75,9 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
   router.post(
     '/billing/top-up',
     guard.admin(async (viewer, request, response) => {
-      const requestId = requestIdOf(response);
       const amount = parseUsd(textOf(request, 'amountUsd', 30));
       const order = topUps.order(viewer.membership.accountId, amount);
-      if (isRefusal(order)) {
-        sendRefusal(response, order, requestId);
-        return;
-      }
-      const aborted = new AbortController();
-      response.on('close', () => aborted.abort());
-      const payment = request.headers['payment-signature'];
-      const { signal } = aborted;
-      const reply = await topUps.topUp({
-        order,
-        payment: typeof payment === 'string' ? payment : undefined,
-        requestId,
-        signal,
-      });
-      if (reply.kind === 'refused') {
-        if (reply.challengeHeader) response.setHeader('PAYMENT-REQUIRED', reply.challengeHeader);
-        sendRefusal(response, reply.refusal, requestId);
-        return;
-      }
-      const { credits } = reply.order;
-      const body = { credits, transaction: reply.transaction, requestId: reply.requestId };
-      sendJson(response, 200, Buffer.from(JSON.stringify(body)));
+      await replyToTopUp(topUps, order, request, response);
     }),
   );
 }
