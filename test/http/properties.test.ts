@@ -103,7 +103,7 @@ test('no JSON as a body causes a 5xx or an answer larger than a page', async () 
 test('no value of a payment header causes a 5xx', async () => {
   const base64 = fc.uint8Array({ maxLength: 3_000 }).map((b) => Buffer.from(b).toString('base64'));
   const json = fc.jsonValue().map((v) => Buffer.from(JSON.stringify(v)).toString('base64'));
-  const text = fc.string({ unit: fc.constantFrom(...'aZ09+/=-_ {}"\\'), maxLength: 200 });
+  const text = fc.stringMatching(/^[aZ09+/=_ {}"\\-]{0,200}$/);
   await fc.assert(
     fc.asyncProperty(fc.oneof(base64, json, text), async (value) => {
       const { status } = await post('{"query":"a"}', { 'payment-signature': value });

@@ -80,7 +80,7 @@ function takePage(page: Page, entry: Entry, crawl: Crawl): void {
   const known = earlier.get(entry.url);
   const fault = gate.admit(page);
   // A copy of another page may be that page under a new address, so it is left alone.
-  const isOut = fault !== undefined && !/duplicate/u.test(fault);
+  const isOut = fault !== undefined && !fault.includes('duplicate');
   if (known && (isOut || known.page !== page.url)) gone.push(known.page);
   if (fault !== undefined) {
     tally.drop(fault, entry.url);
