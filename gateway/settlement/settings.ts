@@ -13,6 +13,11 @@ export interface SettlementSettings extends FeeSettings, Retention {
   readonly batchGasMax: bigint;
   /** Transactions of one relayer that may be unmined at the same time. */
   readonly inFlightMax: number;
+  /**
+   * Milliseconds for which payments are gathered while a transaction is in flight, before the next
+   * one takes them along: it then goes into the same block, and not a block later each.
+   */
+  readonly gatherMs: number;
   /** Payments that may wait for a transaction; more paid work is refused until there is room. */
   readonly queuePaymentsMax: number;
   /** Seconds that a search may take: part of the window that a payment must leave. */
@@ -41,7 +46,8 @@ export const SETTLEMENT_DEFAULTS: SettlementSettings = {
   confirmations: 1,
   batchPaymentsMax: 64,
   batchGasMax: 10_000_000n,
-  inFlightMax: 1,
+  inFlightMax: 4,
+  gatherMs: 100,
   queuePaymentsMax: 2000,
   searchSeconds: 5,
   rebroadcastAfterMs: 6000,

@@ -182,17 +182,24 @@ export class Settlement {
     return this.#lanes.some((lane) => lane.carries(paymentId));
   }
 
-  /** Gives every free lane a batch, once the payments of this very moment are all there. */
+  /**
+   * Gives every free lane a batch: at once when nothing is in flight, with the payments of this very
+   * moment; otherwise when some more have been gathered.
+   */
   #pump(): void {
     if (this.#isPumping || this.#stopping.signal.aborted) return;
     this.#isPumping = true;
-    this.parts.clock.defer(() => {
+    const { clock, settings } = this.parts;
+    const carry = () => {
       this.#isPumping = false;
+      if (this.#stopping.signal.aborted) return;
       for (const lane of this.#lanes) {
         if (!lane.isFree || this.#queue.size === 0) continue;
-        void lane.carry(this.#queue.take(this.parts.settings));
+        void lane.carry(this.#queue.take(settings));
       }
-    });
+    };
+    if (this.#lanes.every((lane) => lane.inFlight === 0)) clock.defer(carry);
+    else void clock.sleep(settings.gatherMs, this.#stopping.signal).then(carry);
   }
 
   #ended(moved: readonly Payment[], unmoved: readonly Payment[]): void {
