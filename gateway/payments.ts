@@ -86,6 +86,7 @@ export async function openPayments(
         ...SETTLEMENT_DEFAULTS,
         blockTimeMs: chain.blockTimeMs,
         confirmations: config.CONFIRMATIONS,
+        replyMs: config.REPLY_RETENTION_SECONDS * 1000,
       },
     },
     chain.relayers,

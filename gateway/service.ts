@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { Router } from 'express';
 import type { Logger } from 'pino';
@@ -22,7 +22,7 @@ import { openSearchCore } from './processes/open-search-core.js';
 import type { Face } from './search/caller.js';
 import { createKeyedSearch } from './search/keyed.js';
 import { observed } from './search/observed.js';
-import { createSearch } from './search/pipeline.js';
+import { createSearch, type Search } from './search/pipeline.js';
 import { createStops, type Stops } from './stops.js';
 import { openStore } from './store/open.js';
 import { mcpAddresses, openToolAccess } from './tool-access.js';
@@ -74,21 +74,41 @@ interface Surroundings {
   readonly onFatal: (error: unknown) => void;
 }
 
-async function start(config: Config, { log, stops, onFatal }: Surroundings): Promise<BannerFacts> {
-  const { DATA_DIR: dataDir, DRAIN_TIMEOUT_MS: drainMs } = config;
-  await mkdir(dataDir, { recursive: true });
-  const ports = { clock, random, log };
-  const metrics = createMetrics();
+async function start(config: Config, surroundings: Surroundings): Promise<BannerFacts> {
+  const ground = await openGround(config, surroundings);
+  const rooms = await openRooms(config, ground, surroundings);
+  const search = wireSearch(config, ground, rooms, surroundings);
+  const urls = await openDoors(config, { ...ground, ...rooms, search }, surroundings);
+  const { chain, store } = ground;
+  const facts = { store, ...urls, clock, random };
+  const dev = chain.dev && (await publishDevFacts(config.DATA_DIR, { ...facts, chain: chain.dev }));
+  return {
+    ...urls,
+    dataDir: config.DATA_DIR,
+    database: config.DATABASE_URL === undefined ? 'SQLite' : 'PostgreSQL',
+    priceUsd: formatUsd(config.PRICE_USD),
+    ...(dev && { dev }),
+  };
+}
 
+type Ground = Awaited<ReturnType<typeof openGround>>;
+type Rooms = Awaited<ReturnType<typeof openRooms>>;
+
+/** What everything stands on: the chain, search-core, and the database. */
+async function openGround(config: Config, { log, stops, onFatal }: Surroundings) {
+  const { DATA_DIR: dataDir } = config;
+  await mkdir(dataDir, { recursive: true });
+  const metrics = createMetrics();
   const opening = [
-    stops.keep('chain', openChain(config, { ...ports, metrics })),
+    stops.keep('chain', openChain(config, { clock, random, log, metrics })),
     stops.keep(
       'search-core',
       openSearchCore({
         url: config.SEARCH_CORE_URL,
         indexDir: join(dataDir, 'index'),
         logLevel: config.LOG_LEVEL,
-        ...ports,
+        clock,
+        log,
       }),
     ),
   ] as const;
@@ -104,41 +124,54 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
     { clock, random, onFailed: onFatal },
   );
   stops.add('database', () => store.close());
-  const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
+  const count = (name: string, help: string, read: () => number) =>
+    metrics.gauge(`search402_store_${name}_total`, help, read);
+  count('writes', 'Durable writes since the start', () => store.health().writes);
+  count('commits', 'Commits since the start', () => store.health().commits);
+  return { chain, core, store, metrics };
+}
 
-  const servers = { gateway: config.PORT, api: config.API_PORT };
-  const publicUrl = config.PUBLIC_URL ?? `http://localhost:${servers.gateway}`;
-  const payments = await openPayments(config, { store, chain, publicUrl, ...ports });
-  stops.add('settlement', () => payments.stop(drainMs));
-
+/** Who may ask, who pays, and the people behind the accounts. */
+async function openRooms(
+  config: Config,
+  { chain, core, store }: Ground,
+  { log, stops }: Surroundings,
+) {
+  const ports = { clock, random, log };
+  const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
+  const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
+  const payments = await openPayments(config, { store, chain, publicUrl, ...ports });
+  stops.add('settlement', () => payments.stop(config.DRAIN_TIMEOUT_MS));
+  const settings = {
+    publicUrl,
+    mcp: mcpAddresses(config),
+    ...(config.SMTP_URL !== undefined && { smtpUrl: config.SMTP_URL }),
+    mailFrom: config.MAIL_FROM,
+    isOutboxShown: config.chain.kind === 'development',
+    operatorEmails: config.OPERATOR_EMAILS,
+    priceUnits: config.PRICE_USD,
+    bodyLimits,
+  };
+  const figures = () => {
+    const { ready, detail } = core.health();
+    const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
+    return [...payments.figures(), index];
+  };
   const people = await stops.keep(
     'people',
-    openPeopleAccess(
-      store,
-      access,
-      {
-        publicUrl,
-        mcp: mcpAddresses(config),
-        ...(config.SMTP_URL !== undefined && { smtpUrl: config.SMTP_URL }),
-        mailFrom: config.MAIL_FROM,
-        isOutboxShown: config.chain.kind === 'development',
-        operatorEmails: config.OPERATOR_EMAILS,
-        priceUnits: config.PRICE_USD,
-        bodyLimits,
-      },
-      ports,
-      {
-        topUpPayments: payments.topUps,
-        figures: () => {
-          const { ready, detail } = core.health();
-          const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
-          return [...payments.figures(), index];
-        },
-      },
-    ),
+    openPeopleAccess(store, access, settings, ports, { topUpPayments: payments.topUps, figures }),
   );
+  return { access, payments, people, publicUrl, bodyLimits };
+}
 
+/** The pipeline, over everything that was opened. */
+function wireSearch(
+  config: Config,
+  { core, metrics }: Ground,
+  { access, payments, people }: Rooms,
+  { log, stops }: Surroundings,
+): Search {
   const upstream = createUpstream({
     url: core.url,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
@@ -147,32 +180,26 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
     log,
   });
   stops.add('upstream', () => upstream.close());
-  const search = observed(
-    createSearch({
-      run: upstream,
-      meter: people.meter,
-      authenticate: access.authenticate,
-      admitCaller: (caller) => access.limits.admit(caller),
-      admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
-      readPayment: payments.readPayment,
-      searchOnCredits: createKeyedSearch(access.credits),
-      searchForPayment: payments.searchForPayment,
-    }),
-    metrics,
-    log,
-    clock,
-  );
+  const search = createSearch({
+    run: upstream,
+    meter: people.meter,
+    authenticate: access.authenticate,
+    admitCaller: (caller) => access.limits.admit(caller),
+    admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
+    readPayment: payments.readPayment,
+    searchOnCredits: createKeyedSearch(access.credits),
+    searchForPayment: payments.searchForPayment,
+  });
+  return observed(search, metrics, log, clock);
+}
 
-  metrics.gauge(
-    'search402_store_writes_total',
-    'Durable writes since the start',
-    () => store.health().writes,
-  );
-  metrics.gauge(
-    'search402_store_commits_total',
-    'Commits since the start',
-    () => store.health().commits,
-  );
+/** Opens the addresses: the operator's first, the gateway's last. */
+async function openDoors(
+  config: Config,
+  parts: Ground & Rooms & { readonly search: Search },
+  { log, stops }: Surroundings,
+) {
+  const { store, core, metrics, payments, people, search, bodyLimits } = parts;
   const health = createHealth({
     database: () => ({ ready: store.health().ready }),
     searchCore: () => core.health(),
@@ -180,10 +207,7 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
   });
   const tools = await stops.keep(
     'tool protocol',
-    openToolAccess(config, {
-      ...{ store, access, people, search, bodyLimits, publicUrl, ...ports },
-      offer: payments.offer,
-    }),
+    openToolAccess(config, { ...parts, offer: payments.offer, clock, random, log }),
   );
   const routesFor = (face: Face) =>
     Router()
@@ -203,26 +227,14 @@ async function start(config: Config, { log, stops, onFatal }: Surroundings): Pro
     });
   const open = async (listener: RequestListener, port: number, host: string): Promise<string> => {
     const limits = { ...SERVER_LIMITS, connectionsMax: config.CONNECTIONS_MAX };
-    const server: Server = createBoundedServer(listener, limits, random);
+    const server = createBoundedServer(listener, limits, random);
     const actual = await listen(server, port, host);
-    stops.add('listener', () => drain(server, drainMs));
+    stops.add('listener', () => drain(server, config.DRAIN_TIMEOUT_MS));
     return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
   };
   const opsUrl = await open(opsApp(health, metrics), config.OPS_PORT, config.OPS_HOST);
   const apiUrl = await open(appFor('api'), config.API_PORT, config.HOST);
   const gatewayUrl = await open(appFor('gateway'), config.PORT, config.HOST);
   stops.add('readiness', () => health.drain());
-
-  const dev =
-    chain.dev &&
-    (await publishDevFacts(dataDir, { store, chain: chain.dev, gatewayUrl, apiUrl, ...ports }));
-  return {
-    gatewayUrl,
-    apiUrl,
-    opsUrl,
-    dataDir,
-    database: config.DATABASE_URL === undefined ? 'SQLite' : 'PostgreSQL',
-    priceUsd: formatUsd(config.PRICE_USD),
-    ...(dev && { dev }),
-  };
+  return { gatewayUrl, apiUrl, opsUrl };
 }

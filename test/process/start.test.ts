@@ -6,7 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { DevUsdc as artifact } from '../../contracts-abi/artifacts/DevUsdc.js';
 import type { DevFacts } from '../../gateway/dev/facts.js';
+import { startTestChain } from '../support/chain.js';
+
+const DevUsdc: string = artifact.runtimeCode;
 
 const MAIN = new URL('../../gateway/main.js', import.meta.url).pathname;
 const PORTS = { PORT: '0', API_PORT: '0', OPS_PORT: '0' };
@@ -113,7 +117,7 @@ describe('settings that cannot be used', () => {
 
   test.each<[string, Record<string, string>, RegExp[]]>([
     ['RPC_URLS alone', { RPC_URLS: 'http://127.0.0.1:1' }, [/PAY_TO is missing/, /RELAYER/]],
-    ['a payee alone', { PAY_TO }, [/RPC_URLS is missing/, /RELAYER_PRIVATE_KEY .* is missing/]],
+    ['a payee alone', { PAY_TO }, [/RPC_URLS is missing/, /RELAYER_PRIVATE_KEY,? .* is missing/]],
     ['no payee', { RPC_URLS: 'http://127.0.0.1:1', RELAYER_PRIVATE_KEY: KEY }, [/PAY_TO is miss/]],
     ['a port that is none', { PORT: 'http' }, [/PORT: must be a whole number/]],
     ['a price of nothing', { PRICE_USD: '0' }, [/PRICE_USD: must be dollars above 0/]],
@@ -125,38 +129,53 @@ describe('settings that cannot be used', () => {
     expect(existsSync(join(tmpdir(), 'search402-never', 'dev.json'))).toBe(false);
   });
 
-  test.each([
-    ['a chain of another id', '0x1', /chain id 1, but payments are made on 8453/],
-    ['a token that is not USDC', '0x2105', /does not answer as USDC/],
-  ])('refuses to start on %s', async (_what, chainId, text) => {
+  test('refuses to start on a chain of another id', async () => {
     const rpc = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => {
         body += chunk.toString();
       });
       request.on('end', () => {
-        const { id, method } = JSON.parse(body) as { id: number; method: string };
-        const result = method === 'eth_chainId' ? chainId : '0x';
-        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+        const answer = ({ id }: { id: number }) => ({ jsonrpc: '2.0', id, result: '0x1' });
+        const asked = JSON.parse(body) as { id: number } | { id: number }[];
+        response.end(JSON.stringify(Array.isArray(asked) ? asked.map(answer) : answer(asked)));
       });
     });
     await new Promise<void>((resolve) => {
       rpc.listen(0, '127.0.0.1', resolve);
     });
+    const url = `http://127.0.0.1:${(rpc.address() as AddressInfo).port}`;
+    expect(await refusedStart(url)).toMatch(/chain id 1 instead of 8453/);
+    rpc.close();
+  });
+
+  test('refuses to start where the token is not USDC, or has another domain', async () => {
+    const chain = await startTestChain();
+    await chain.client.setCode({ address: chain.asset, bytecode: '0x00' });
+    expect(await refusedStart(chain.rpcUrl)).toMatch(/does not answer as USDC/);
+    // The development token with one letter of its name changed: another EIP-712 domain.
+    const name = Buffer.from('USD Coin').toString('hex');
+    const other = DevUsdc.replaceAll(name, Buffer.from('USD Corn').toString('hex'));
+    expect(other).not.toBe(DevUsdc);
+    await chain.client.setCode({ address: chain.asset, bytecode: other as `0x${string}` });
+    expect(await refusedStart(chain.rpcUrl)).toMatch(/"USD Coin" \/ "2" is expected/);
+    await chain.stop();
+  }, 60_000);
+
+  async function refusedStart(rpcUrl: string): Promise<string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'search402-preflight-'));
     const service = run({
-      RPC_URLS: `http://127.0.0.1:${(rpc.address() as AddressInfo).port}`,
+      RPC_URLS: rpcUrl,
       RELAYER_PRIVATE_KEY: KEY,
       PAY_TO,
       DATA_DIR: dataDir,
       SEARCH_CORE_URL: 'http://127.0.0.1:1',
     });
     expect(await service.exited).toBe(1);
-    expect(service.output()).toMatch(text);
     expect(service.output()).not.toContain(KEY);
-    rpc.close();
     await rm(dataDir, { recursive: true, force: true });
-  });
+    return service.output();
+  }
 
   test('--help says what there is', async () => {
     const service = run({}, ['--help']);
