@@ -4,6 +4,7 @@ import { isRefusal, refuse, type Refusal } from './domain/refusal.js';
 import { cors } from './http/cors.js';
 import { sendRefusal } from './http/error-reply.js';
 import { openApiRoute } from './http/openapi-route.js';
+import { referenceRoute } from './http/reference-page.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
 import {
   methodNotAllowed,
@@ -34,6 +35,7 @@ export function createApp(parts: AppParts): Express {
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
   app.get('/openapi.json', openApiRoute());
+  app.get('/docs', referenceRoute());
   app.use('/search', cors);
   app.post('/search', searchRoute(parts));
   app.all('/search', methodNotAllowed);
