@@ -3,6 +3,8 @@ import type { Log, Random } from './domain/ports.js';
 import { isRefusal, refuse, type Refusal } from './domain/refusal.js';
 import { cors } from './http/cors.js';
 import { sendRefusal } from './http/error-reply.js';
+import { openApiRoute } from './http/openapi-route.js';
+import { referenceRoute } from './http/reference-page.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
 import {
   methodNotAllowed,
@@ -32,6 +34,8 @@ export function createApp(parts: AppParts): Express {
   app.use(harden);
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
+  app.get('/openapi.json', openApiRoute());
+  app.get('/docs', referenceRoute());
   app.use('/search', cors);
   app.post('/search', searchRoute(parts));
   app.all('/search', methodNotAllowed);
