@@ -83,6 +83,9 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   const client = anvilClient(anvil.rpcUrl);
   try {
     await seed(client, forkUrl !== undefined);
+    // The genesis block has the time 1, and whoever read it as the chain's time would refuse every
+    // authorization for a minute: the first block that anybody sees has the time of day.
+    await client.mine({ blocks: 1 });
     await remember(folder, settings, anvil, client);
   } catch (error) {
     await anvil.kill();
