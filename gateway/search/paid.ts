@@ -10,8 +10,7 @@ import {
 import type { SettlementOutcome } from '../settlement/outcome.js';
 import type { RunContext, RunSearch } from './answer.js';
 import { createFlights } from './flights.js';
-import type { Receipt } from '../x402/receipt.js';
-import type { SearchReply } from './reply.js';
+import { refused, type SearchReply } from './reply.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
 export interface Verifier<Presented, Confirmed> {
@@ -183,19 +182,6 @@ const CONFLICT = refuse(
 
 function asRefusal(value: object): Refusal | undefined {
   return isRefusal(value) ? value : undefined;
-}
-
-/** A refusal; where a new payment may be made, with an offer to make it. */
-function refused(requestId: string, refusal: Refusal, receipt?: Receipt): SearchReply {
-  const offer =
-    refusal.next === 'new-payment' ? { error: refusal.reason ?? refusal.code } : undefined;
-  return {
-    kind: 'refused',
-    requestId,
-    refusal,
-    ...(offer && { offer }),
-    ...(receipt && { receipt }),
-  };
 }
 
 /** What the payer is told, by what became of the payment. */

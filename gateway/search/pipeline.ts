@@ -6,7 +6,7 @@ import type { Admission } from '../limits/admission.js';
 import type { RunContext, RunSearch } from './answer.js';
 import { bindingOf } from './binding.js';
 import type { Credentials, Face } from './caller.js';
-import type { SearchReply } from './reply.js';
+import { refused, type SearchReply } from './reply.js';
 import { parseSearchRequest } from './request.js';
 
 /** One search as it arrives, from HTTP or from the tool protocol. */
@@ -140,11 +140,6 @@ async function admit<Payload extends object>(
 ): Promise<Admission> {
   if (asker.kind === 'account') return parts.admitCaller(asker.caller);
   return parts.admitAddress(address, asker.kind === 'payer' ? 'payment' : 'challenge');
-}
-
-function refused(requestId: string, refusal: Refusal): SearchReply {
-  const offer = refusal.next === 'new-payment' && { error: refusal.reason ?? refusal.code };
-  return { kind: 'refused', requestId, refusal, ...(offer && { offer }) };
 }
 
 function withRate(reply: SearchReply, { rate }: Admission): SearchReply {

@@ -28,3 +28,16 @@ export type SearchReply =
 export interface Offer {
   readonly error: string;
 }
+
+/** A refusal; where a new payment may be made, with an offer to make it. */
+export function refused(requestId: string, refusal: Refusal, receipt?: Receipt): SearchReply {
+  const offer =
+    refusal.next === 'new-payment' ? { error: refusal.reason ?? refusal.code } : undefined;
+  return {
+    kind: 'refused',
+    requestId,
+    refusal,
+    ...(offer && { offer }),
+    ...(receipt && { receipt }),
+  };
+}
