@@ -53,7 +53,7 @@ export function mcpAddresses(config: Config): { keyed: string; open: string } {
 }
 
 const SWEEP_EVERY_MS = 3_600_000;
-const FLUSH_EVERY_MS = 5000;
+const FLUSH_EVERY_MS = 1000;
 
 export async function openToolAccess(config: Config, parts: ToolAccessParts): Promise<ToolAccess> {
   const { store, clock, random, log, people, publicUrl } = parts;

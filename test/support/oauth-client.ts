@@ -10,8 +10,8 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { browser, type OauthUnderTest } from './oauth.js';
 
-/** Where a client signs in, and the account that the person there chooses. */
-export type SignInPlace = Pick<OauthUnderTest, 'url' | 'origin' | 'account'>;
+/** Where a client signs in. */
+export type SignInPlace = Pick<OauthUnderTest, 'url' | 'origin'>;
 
 type Tokens = NonNullable<Awaited<ReturnType<OAuthClientProvider['tokens']>>>;
 type ClientInformation = NonNullable<Awaited<ReturnType<OAuthClientProvider['clientInformation']>>>;
@@ -42,13 +42,13 @@ export class Desktop implements OAuthClientProvider {
 
 /** What a client does until its person has consented; returns the client's part of the answer. */
 export async function consentOf(
-  { origin, account }: SignInPlace,
+  { origin }: SignInPlace,
   opened: URL | undefined,
 ): Promise<URLSearchParams> {
   const { visit, answer } = browser(origin);
   const asked = await visit(opened?.href ?? '');
   if (!asked.text.includes('Connect Desktop?')) throw new Error(asked.text);
-  return new URL((await answer(asked.url, 'allow', account)).url).searchParams;
+  return new URL((await answer(asked, 'allow')).url).searchParams;
 }
 
 const IDENTITY = { name: 'test', version: '1' };
@@ -85,8 +85,8 @@ const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** The steps of a sign-in by hand, for what a good client never sends. */
-export function byHand(service: SignInPlace) {
+/** The steps of a sign-in by hand, for what a good client never sends; in a browser of its own. */
+export function byHand(service: SignInPlace, person?: ReturnType<typeof browser>) {
   const register = async (changes: Changes = {}) => {
     const client = { client_name: 'By hand', redirect_uris: [REDIRECT_URI], ...changes };
     const registered = await fetch(`${service.origin}/oauth/register`, {
@@ -100,7 +100,7 @@ export function byHand(service: SignInPlace) {
   const authorize = async (
     changes: Changes = {},
     decision: 'allow' | 'deny' = 'allow',
-    account = service.account,
+    account?: string,
   ) => {
     const client_id = changes.client_id ?? (await register()).client_id;
     const url = new URL(`${service.origin}/oauth/authorize`);
@@ -118,10 +118,10 @@ export function byHand(service: SignInPlace) {
     for (const [name, value] of Object.entries(params)) {
       if (value !== undefined) url.searchParams.set(name, value);
     }
-    const { visit, answer } = browser(service.origin);
+    const { visit, answer } = person ?? browser(service.origin);
     const asked = await visit(url.href);
     if (!asked.url.includes('/console/connect/')) return { client_id, asked, end: asked };
-    const end = await answer(asked.url, decision, account);
+    const end = await answer(asked, decision, account);
     return { client_id, asked, end };
   };
 

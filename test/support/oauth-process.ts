@@ -6,6 +6,6 @@
 import { startOauth } from './oauth.js';
 
 const service = await startOauth({ reachesPrivate: process.argv[2] === 'private' });
-const { url, origin, account } = service;
-process.stdout.write(`${JSON.stringify({ url, origin, account })}\n`);
+const { url, origin } = service;
+process.stdout.write(`${JSON.stringify({ url, origin })}\n`);
 process.once('SIGTERM', () => void service.close().then(() => process.exit(0)));

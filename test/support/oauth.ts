@@ -135,8 +135,12 @@ export function browser(origin: string) {
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin },
       body: new URLSearchParams(form).toString(),
     });
-  const answer = (url: string, decision: 'allow' | 'deny', account: string) =>
-    post(new URL(url).pathname, { decision, account });
+  /** Answers the page that asks for consent; charges the first account that it offers. */
+  const answer = (
+    asked: { url: string; text: string },
+    decision: 'allow' | 'deny',
+    account = /name="account"\s+value="([^"]+)"/.exec(asked.text)?.[1] ?? '',
+  ) => post(new URL(asked.url).pathname, { decision, account });
   return { visit, post, answer };
 }
 
