@@ -163,6 +163,69 @@ describe('the keyed address', () => {
   });
 });
 
+describe('a client that knows the extension org.x402/payment', () => {
+  const extensions = { 'org.x402/payment': {} };
+  const send = (url: string, method: string, params: object, meta: object = {}) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': { extensions },
+      ...meta,
+    };
+    return post(url, call({ ...params, _meta }, method), {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(method === 'tools/call' && { 'mcp-name': 'search' }),
+    });
+  };
+  const search = { name: 'search', arguments: { query: 'fox' } };
+
+  test('is told that the server knows it too, and still sees the output’s schema', async () => {
+    expect(await message(await send(open.url, 'server/discover', {}))).toMatchObject({
+      result: { capabilities: { extensions } },
+    });
+    expect(await message(await send(open.url, 'tools/list', {}))).toMatchObject({
+      result: { tools: [{ name: 'search', outputSchema: { type: 'object' } }] },
+    });
+  });
+
+  test('gets the challenge as its result type, pays in the same place, and gets the receipt', async () => {
+    const before = open.searches.length;
+    const asked = await message(await send(open.url, 'tools/call', search));
+    expect(asked).toMatchObject({
+      result: {
+        resultType: 'payment_required',
+        paymentRequired: { x402Version: 2, accepts: [{ amount: '50' }] },
+      },
+    });
+    expect(asked).not.toMatchObject({ result: { isError: true } });
+    expect(open.searches).toHaveLength(before);
+    const payment = { 'x402/payment': { x402Version: 2, payload: { signature: '0x00' } } };
+    expect(await message(await send(open.url, 'tools/call', search, payment))).toMatchObject({
+      result: {
+        resultType: 'complete',
+        structuredContent: { result: { totalResults: 1 } },
+        _meta: { 'x402/payment-response': { success: true } },
+      },
+    });
+  });
+
+  test('hears of what a payment cannot mend as of any other error', async () => {
+    const wrong = { name: 'search', arguments: { prompt: 'fox' } };
+    expect(await message(await send(open.url, 'tools/call', wrong))).toMatchObject({
+      result: { resultType: 'complete', isError: true, structuredContent: { status: 422 } },
+    });
+  });
+});
+
+test('who does not know the extension is never answered in its type', async () => {
+  const answer = await message(
+    await post(open.url, call({ name: 'search', arguments: { query: 'a' } })),
+  );
+  expect(answer).toMatchObject({ result: { isError: true, structuredContent: { accepts: [{}] } } });
+  expect(answer).not.toMatchObject({ result: { paymentRequired: {} } });
+});
+
 test.each(['text', 5, null])('a payment that is %j is refused as malformed', async (payment) => {
   const params = {
     name: 'search',
