@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { GOOD_KEY, startMcp, type ServiceUnderTest } from '../support/mcp.js';
 
 let open: ServiceUnderTest;
@@ -41,6 +42,8 @@ describe('what is not the protocol gets the protocol’s error, and no search ru
     ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, -32_700],
     ['a number', '5', 400, undefined],
     ['an empty batch', '[]', 400, undefined],
+    ['brackets without an end', '['.repeat(16_000), 400, -32_700],
+    ['nothing but brackets', '['.repeat(8000) + ']'.repeat(8000), 400, undefined],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, undefined],
     ['a message without a method', '{"jsonrpc":"2.0","id":1}', 400, undefined],
     ['an unknown method', call({}, 'tools/delete'), undefined, -32_601],
@@ -66,6 +69,38 @@ describe('what is not the protocol gets the protocol’s error, and no search ru
     if (code !== undefined) expect(answer).toMatchObject({ error: { code } });
     expect(open.searches).toEqual([]);
   });
+
+  test('whatever is sent, in whatever revision, is answered, and never as a fault of ours', async () => {
+    const word = fc.oneof(
+      fc.constantFrom('tools/call', 'tools/list', 'initialize', 'search'),
+      fc.string(),
+    );
+    const almost = fc.record(
+      {
+        jsonrpc: fc.oneof(fc.constant('2.0'), fc.jsonValue()),
+        id: fc.oneof(fc.integer(), fc.jsonValue()),
+        method: fc.oneof(word, fc.jsonValue()),
+        params: fc.oneof(
+          fc.record({ name: word, arguments: fc.jsonValue(), _meta: fc.jsonValue() }),
+          fc.jsonValue(),
+        ),
+      },
+      { requiredKeys: [] },
+    );
+    const bodies = fc.oneof(almost, fc.array(almost, { maxLength: 3 }), fc.jsonValue());
+    const revision = fc.constantFrom('2025-06-18', '2025-11-25', '2026-07-28', '1900-01-01', 'x');
+    await fc.assert(
+      fc.asyncProperty(bodies, revision, async (body, version) => {
+        const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call' };
+        const response = await post(open.url, JSON.stringify(body), headers);
+        expect(response.status).toBeLessThan(500);
+        const text = await response.text();
+        if (text !== '') expect(text).toContain('jsonrpc');
+      }),
+      { numRuns: 300 },
+    );
+    expect(open.payments).toEqual([]);
+  }, 60_000);
 
   test('a body over the limit is 413', async () => {
     const response = await post(open.url, call({ name: 'search', padding: 'x'.repeat(20_000) }));
