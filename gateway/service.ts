@@ -134,14 +134,14 @@ async function openGround(config: Config, { log, stops, onFatal }: Surroundings)
 /** Who may ask, who pays, and the people behind the accounts. */
 async function openRooms(
   config: Config,
-  { chain, core, store }: Ground,
+  { chain, core, store, metrics }: Ground,
   { log, stops }: Surroundings,
 ) {
   const ports = { clock, random, log };
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
-  const payments = await openPayments(config, { store, chain, publicUrl, ...ports });
+  const payments = await openPayments(config, { store, chain, publicUrl, metrics, ...ports });
   stops.add('settlement', () => payments.stop(config.DRAIN_TIMEOUT_MS));
   const settings = {
     publicUrl,
