@@ -1,5 +1,4 @@
 import { createPublicClient, custom, getAddress, recoverMessageAddress } from 'viem';
-import { createSiweMessage } from 'viem/siwe';
 import { parseAddress, type Address, type Hex } from '../domain/units.js';
 import { ChainUnreachable, type ChainClient } from './client.js';
 
@@ -32,18 +31,21 @@ const DEADLINE_MS = 3_000;
 export function createWalletProof({ client, chainId, publicUrl, contractWallets }: ProofOptions) {
   const { host } = new URL(publicUrl);
   return {
+    /** The text of ERC-4361, "Message Format". */
     messageOf: ({ address, nonce, statement, issuedAt, expiresAt }: Claim): string =>
-      createSiweMessage({
-        domain: host,
-        address: getAddress(address),
+      [
+        `${host} wants you to sign in with your Ethereum account:`,
+        getAddress(address),
+        '',
         statement,
-        uri: `${publicUrl}/console/sign-in`,
-        version: '1',
-        chainId,
-        nonce,
-        issuedAt,
-        expirationTime: expiresAt,
-      }),
+        '',
+        `URI: ${publicUrl}/console/sign-in`,
+        'Version: 1',
+        `Chain ID: ${chainId}`,
+        `Nonce: ${nonce}`,
+        `Issued At: ${issuedAt.toISOString()}`,
+        `Expiration Time: ${expiresAt.toISOString()}`,
+      ].join('\n'),
 
     /** Whether an address signed a message (EIP-191); `unknown` while the chain is out of reach. */
     async isSigned(

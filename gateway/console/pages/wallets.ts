@@ -53,6 +53,7 @@ export function walletPages(router: Router, parts: ConsoleParts, guard: Guard): 
 
   router.post(
     '/profile/wallets/challenge',
+    boundedTries(clock),
     guard.signedIn((viewer, request, response) =>
       sendChallenge(wallets, request, response, viewer.session.person.id),
     ),
@@ -91,7 +92,7 @@ async function sendChallenge(
   response: Response,
   personId?: string,
 ): Promise<void> {
-  const address = parseAddress(textOf(request, 'address', 42));
+  const address = parseAddress(textOf(request, 'address', 100));
   if (!address) {
     response.status(400).json({ detail: 'This is not the address of a wallet.' });
     return;
