@@ -1,6 +1,7 @@
 import type { Request, Response, Router } from 'express';
 import { PASSWORD_LENGTH } from '../../accounts/people/auth.js';
 import type { Outcome } from '../../accounts/people/people.js';
+import { inEvenTime } from '../even-time.js';
 import { textOf } from '../form.js';
 import { boundedTries, visitorOf } from '../guard.js';
 import { html, type Html } from '../html.js';
@@ -22,7 +23,9 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
       passwordOf(request),
     ];
     const outcome = name
-      ? await people.signUp({ name, email, password }, visitorOf(request))
+      ? await inEvenTime(parts.clock, () =>
+          people.signUp({ name, email, password }, visitorOf(request)),
+        )
       : ({ kind: 'no', message: 'A name is missing.' } as const);
     if (outcome.kind === 'no') {
       signUpPage(request, response, outcome.message, { name, email });
@@ -69,7 +72,7 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   router.get('/forgot', (_request, response) => forgotPage(response));
   router.post('/forgot', bounded, async (request, response) => {
     const email = textOf(request, 'email', 320);
-    const outcome = await people.forgot(email, visitorOf(request));
+    const outcome = await inEvenTime(parts.clock, () => people.forgot(email, visitorOf(request)));
     if (outcome.kind === 'no') {
       forgotPage(response, outcome.message);
       return;
