@@ -155,11 +155,12 @@ export class IndexWriter {
     const fresh = this.fresh.get(url);
     if (fresh || this.cleared) return fresh;
     for (const { segment, deleted } of this.snapshot.leaves) {
-      const document = segment.find(url);
       const { name } = segment.meta;
-      if (document < 0 || deleted.has(document)) continue;
-      if (this.pending.get(name)?.has(document)) continue;
-      return { segment: name, document };
+      const pending = this.pending.get(name);
+      const isGone = (document: number): boolean =>
+        deleted.has(document) || pending?.has(document) === true;
+      const document = segment.find(url, isGone);
+      if (document >= 0) return { segment: name, document };
     }
     return undefined;
   }
