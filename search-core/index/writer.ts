@@ -247,12 +247,12 @@ export class IndexWriter {
 
 /**
  * Opens the one writer of an index directory, which is created when it is missing.
- * @throws Error if another process has it open
+ * @throws LockedError if another process has it open
  */
 export function openWriter(indexDir: string, runMerge?: MergeRunner): Promise<IndexWriter> {
   return new Promise((resolve) => {
     mkdirSync(indexDir, { recursive: true });
-    const unlock = lock(join(indexDir, 'writer.lock'));
+    const unlock = lock(join(indexDir, 'writer.lock'), `the index ${indexDir}`);
     try {
       resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
     } catch (error) {
