@@ -23,7 +23,8 @@ interface Requirements {
   readonly extra: { readonly name: string; readonly version: string };
 }
 
-interface Challenge {
+/** A payment that the server asks for: PaymentRequired of x402. */
+export interface Challenge {
   readonly resource: unknown;
   readonly accepts: readonly Requirements[];
 }
@@ -45,7 +46,7 @@ export async function fetchPaying(
   if (first.status !== 402 || header === null) return first;
   const challenge = JSON.parse(atob(header)) as Challenge;
   say('Your wallet asks you to sign the payment …');
-  const payment = await sign(challenge);
+  const payment = btoa(JSON.stringify(await paymentFor(challenge)));
   say('Paying …');
   return sendPaid(
     url,
@@ -67,7 +68,8 @@ async function sendPaid(url: string, init: RequestInit, say: (state: string) => 
   }
 }
 
-async function sign({ resource, accepts }: Challenge): Promise<string> {
+/** Lets the wallet sign a payment of exactly what is asked for: PaymentPayload of x402. */
+export async function paymentFor({ resource, accepts }: Challenge): Promise<object> {
   const wallet = window.ethereum;
   if (!wallet) throw new PaymentProblem('This browser has no wallet.');
   const accepted = accepts.find(({ scheme }) => scheme === 'exact');
@@ -96,7 +98,7 @@ async function sign({ resource, accepts }: Challenge): Promise<string> {
     params: [from, typedData],
   });
   const payload = { signature, authorization };
-  return btoa(JSON.stringify({ x402Version: 2, resource, accepted, payload }));
+  return { x402Version: 2, resource, accepted, payload };
 }
 
 async function useChain(wallet: Wallet, chainId: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { TopUpPayments } from './accounts/top-up.js';
 import { isRefusal } from './domain/refusal.js';
 import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
+import type { Metrics } from './observe/metrics.js';
 import type { PaymentWire } from './http/search-route.js';
 import type { ChainFacts } from './payment/on-chain.js';
 import type { Pricing } from './payment/pricing.js';
@@ -15,7 +16,7 @@ import { TransferBooks } from './ledger/transfers.js';
 import type { BlockFacts } from './settlement/chain.js';
 import { createRpcChain } from './settlement/rpc-chain.js';
 import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
-import { Settlement } from './settlement/settlement.js';
+import { Settlement, type SettlementHealth } from './settlement/settlement.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
@@ -55,6 +56,7 @@ export async function openPayments(
     clock: Clock;
     random: Random;
     log: Log;
+    metrics: Pick<Metrics, 'gauge'>;
   },
 ): Promise<Payments> {
   const { store, chain, clock, random, log } = parts;
@@ -92,6 +94,7 @@ export async function openPayments(
     chain.relayers,
   );
   await settlement.start();
+  measure(settlement, parts.metrics);
   if (chain.dev === undefined) await warnIfUnderpriced(config, parts);
   /** The whole path of a payment, for whatever is sold at an offer. */
   const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
@@ -142,6 +145,36 @@ export async function openPayments(
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },
   };
+}
+
+/** What the operator watches of the settlement. */
+function measure(settlement: Settlement, metrics: Pick<Metrics, 'gauge'>): void {
+  const gauge = (name: string, help: string, read: (health: SettlementHealth) => number) =>
+    metrics.gauge(`search402_settlement_${name}`, help, () => read(settlement.health()));
+  const sum = (of: (lane: SettlementHealth['lanes'][number]) => number) => {
+    return ({ lanes }: SettlementHealth) => lanes.reduce((total, lane) => total + of(lane), 0);
+  };
+  gauge('queued', 'Payments that wait for a transaction', ({ queued }) => queued);
+  gauge(
+    'in_flight',
+    'Transactions that no block holds yet',
+    sum(({ inFlight }) => inFlight),
+  );
+  gauge(
+    'at_fee_cap',
+    'Transactions that cannot offer more',
+    sum(({ atFeeCap }) => atFeeCap),
+  );
+  gauge(
+    'halted',
+    'Relayers that take no new work',
+    sum(({ halted }) => (halted ? 1 : 0)),
+  );
+  gauge(
+    'balance_eth',
+    'Gas money of all relayers',
+    sum((lane) => Number(lane.balanceWei) / 1e18),
+  );
 }
 
 /** Gas of one transfer that shares no transaction, on USDC behind its proxy. */

@@ -56,7 +56,16 @@ export function consoleRouter(parts: ConsoleParts): Router {
   return router;
 }
 
-const SCRIPTS = ['copy', 'playground', 'top-up', 'wallet'] as const;
+const SCRIPTS = [
+  'check-steps',
+  'connect-check',
+  'copy',
+  'playground',
+  'sign-in-check',
+  'tool-client',
+  'top-up',
+  'wallet',
+] as const;
 
 function assets(router: Router, { sources, scripts }: ConsoleParts['assets']): void {
   const files = new Map([

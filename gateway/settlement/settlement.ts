@@ -25,6 +25,8 @@ export interface SettlementHealth {
     readonly halted?: HaltReason;
     readonly balanceWei: bigint;
     readonly inFlight: number;
+    /** Transactions that cannot offer more because of the fee cap. */
+    readonly atFeeCap: number;
   }[];
 }
 
@@ -136,6 +138,7 @@ export class Settlement {
       ...(lane.halted && { halted: lane.halted }),
       balanceWei: lane.balance,
       inFlight: lane.inFlight,
+      atFeeCap: lane.atFeeCap,
     }));
     return { ready: lanes.some((lane) => !lane.halted), queued: this.#queue.size, lanes };
   }

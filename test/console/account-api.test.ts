@@ -9,6 +9,7 @@ import { givenAccount } from '../support/accounts.js';
 import { openConsoleWorld, type ConsoleWorld } from '../support/console.js';
 import { realClock } from '../support/ports.js';
 import { madeKey, signedUp, type Tab } from '../support/tab.js';
+import { until } from '../support/until.js';
 
 /** Payments that settle at once: a header `paid-N` is one payment, however often it comes. */
 const settled = new Map<string, string>();
@@ -137,8 +138,9 @@ describe('GET /account/usage', () => {
     expect((await search('viem again')).status).toBe(200);
     expect((await search('broken')).status).toBe(502);
     expect((await call('/search', { body: { prompt: 'x' } })).status).toBe(422);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
     const read = async (by: string) => (await call(`/account/usage?by=${by}`)).json.usage;
+    const counted = (usage: unknown) => (usage as { searches: number }[])[0]?.searches;
+    await until(async () => counted(await read('key')) === 4); // usage is written in batches
     expect(await read('outcome')).toEqual([
       { name: 'ok', searches: 2, refused: 0, credits: 2 },
       expect.objectContaining({ searches: 1, refused: 1, credits: 0 }),

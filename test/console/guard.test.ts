@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openConsoleWorld, type ConsoleWorld } from '../support/console.js';
 import { PASSWORD } from '../support/people.js';
 import { joined, madeKey, openTab, signedUp, type Tab } from '../support/tab.js';
+import { until } from '../support/until.js';
 
 let world: ConsoleWorld;
 let admin: Tab;
@@ -108,9 +109,9 @@ describe('from another account', () => {
       body: JSON.stringify({ query: 'secret plans' }),
     });
     const id = response.headers.get('x-request-id') ?? '';
-    await new Promise((resolve) => setTimeout(resolve, 1500)); // until usage is written
-    const own = await admin.get(`/console/requests/${id}`);
-    expect(own.status).toBe(200);
+    const inspect = () => admin.get(`/console/requests/${id}`);
+    await until(async () => (await inspect()).status === 200); // usage is written in batches
+    const own = await inspect();
     expect(own.text).toContain('secret plans');
     const foreign = await stranger.get(`/console/requests/${id}`);
     expect(foreign.status).toBe(404);

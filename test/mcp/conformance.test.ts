@@ -133,7 +133,6 @@ async function output(args: readonly string[]): Promise<string> {
 
 async function consent(person: ReturnType<typeof browser>, url: string): Promise<void> {
   const page = await person.visit(url);
-  const account = /name="account"\s+value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-  const { url: end } = await person.answer(page.url, 'allow', account);
+  const { url: end } = await person.answer(page, 'allow');
   await fetch(end);
 }
