@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Clock } from '../domain/ports.js';
-import type { Address, Bytes32, TransactionHash } from '../domain/units.js';
+import type { Address, Bytes32, TransactionHash, UnixMillis } from '../domain/units.js';
 import type { Store } from '../store/store.js';
 import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
 import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
@@ -17,7 +17,7 @@ import {
   maySign,
   type TransitionRefusal,
 } from './status.js';
-import { paymentOf } from './tables.js';
+import { millis, paymentOf } from './tables.js';
 import { type LedgerTx, transition, type Transition } from './transition.js';
 
 /** Where a mined transaction is, and what it did and cost. */
@@ -246,21 +246,21 @@ export class TransferBooks {
   }
 
   /**
-   * Releases the reservations of processes that are dead: their searches were never answered.
-   * `isDead` is asked for each owner.
+   * Releases reservations whose searches will never be answered: `isVoid` is asked for each, with
+   * its owner and its time.
    */
-  releaseAbandoned(isDead: (owner: string) => boolean): Promise<number> {
+  releaseAbandoned(isVoid: (owner: string, reservedAt: UnixMillis) => boolean): Promise<number> {
     return this.store.write(async (tx: LedgerTx) => {
       const rows = await tx
         .selectFrom('payments')
-        .select(['id', 'owner'])
+        .select(['id', 'owner', 'reserved_at'])
         .where('served_at', 'is', null)
         .where('released_at', 'is', null)
         .where('failed_at', 'is', null)
         .where('settled_at', 'is', null)
         .execute();
-      const abandoned = rows.filter((row) => isDead(row.owner));
-      const changes = { released_at: BigInt(this.clock.now()), reason: 'gateway_restarted' };
+      const abandoned = rows.filter((row) => isVoid(row.owner, millis(row.reserved_at)));
+      const changes = { released_at: BigInt(this.clock.now()), reason: 'search_abandoned' };
       for (const { id } of abandoned) await transition(tx, id, mayRelease, changes);
       return abandoned.length;
     });

@@ -17,6 +17,12 @@ import { Waiters } from './waiters.js';
 
 export interface SettlementHealth {
   /** False when new paid work is refused. */
+/**
+ * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
+ * process that is older has lost its search: its release could not be written when the disk was full.
+ */
+const RESERVED_MS_MAX = 120_000;
+
   readonly ready: boolean;
   /** Payments that wait for a transaction. */
   readonly queued: number;
@@ -265,8 +271,13 @@ export class Settlement {
   async #takeUpOpenPayments(): Promise<void> {
     const { books, ledger, log } = this.parts;
     const living = await books.leases.living(ledger.owner);
-    const released = await books.releaseAbandoned((owner) => !living.has(owner));
-    if (released > 0) log.info({ released }, 'released the reservations of a dead process');
+    const now = this.parts.clock.now();
+    // Either way: the wall clock may have been set back since.
+    const isLost = (reservedAt: number) => Math.abs(now - reservedAt) > RESERVED_MS_MAX;
+    const released = await books.releaseAbandoned(
+      (owner, reservedAt) => !living.has(owner) || (owner === ledger.owner && isLost(reservedAt)),
+    );
+    if (released > 0) log.info({ released }, 'released reservations that nobody will answer');
     for (const payment of await books.openPayments()) {
       const { id, owner } = payment;
       if (owner !== ledger.owner) {
