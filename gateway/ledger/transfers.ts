@@ -160,6 +160,22 @@ export class TransferBooks {
   /** Adopts a transfer that a third party made with the payer's authorization. */
   recordAdopted(
     paymentId: string,
+  /**
+   * Opens the intents of a relayer again that count as mined although the chain has not used their
+   * nonces, from `used` on: a reorganization took their transactions back. Returns how many.
+   */
+  async reopenIntents(chainId: number, relayer: Address, used: bigint): Promise<number> {
+    const vanished = await this.store.read((db: LedgerTx) =>
+      vanishedIntents(db, chainId, relayer, used),
+    );
+    if (vanished.length === 0) return 0;
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = { mined_at: null, mined_hash: null };
+      await tx.updateTable('intents').set(changes).where('id', 'in', vanished).execute();
+      return vanished.length;
+    });
+  }
+
     hash: TransactionHash,
     block: MinedFacts['block'],
   ): Promise<Transition> {
@@ -365,6 +381,23 @@ export class TransferBooks {
 async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('intent_payments')
+async function vanishedIntents(
+  db: LedgerTx,
+  chainId: number,
+  relayer: Address,
+  used: bigint,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('intents')
+    .select('id')
+    .where('chain_id', '=', BigInt(chainId))
+    .where('relayer', '=', relayer)
+    .where('relayer_nonce', '>=', used)
+    .where('mined_at', 'is not', null)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
     .select('payment_id')
     .where('intent_id', '=', intentId)
     .execute();

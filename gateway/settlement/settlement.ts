@@ -327,6 +327,7 @@ export class Settlement {
       else if (lane.halted === 'out-of-gas-money') await lane.refreshBalance();
     }
   }
+      await lane.takeUpLeftovers();
 
   async #followFinality(): Promise<void> {
     const { clock, settings } = this.parts;
