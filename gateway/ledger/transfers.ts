@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../domain/ports.js';
 import type { Address, Bytes32, TransactionHash, UnixMillis } from '../domain/units.js';
 import type { Store } from '../store/store.js';
+import { FailureBooks } from './failures.js';
 import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
 import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
 import type { Payment } from './payment.js';
@@ -46,12 +47,14 @@ class SigningRefused extends Error {
 /** The books as the settlement keeps them: every step of moving the money, each one durable. */
 export class TransferBooks {
   readonly leases: LeaseBooks;
+  readonly failures: FailureBooks;
 
   constructor(
     private readonly store: Store,
     private readonly clock: Pick<Clock, 'now'>,
   ) {
     this.leases = new LeaseBooks(store, clock);
+    this.failures = new FailureBooks(store, clock);
   }
 
   /**
@@ -157,9 +160,6 @@ export class TransferBooks {
     });
   }
 
-  /** Adopts a transfer that a third party made with the payer's authorization. */
-  recordAdopted(
-    paymentId: string,
   /**
    * Opens the intents of a relayer again that count as mined although the chain has not used their
    * nonces, from `used` on: a reorganization took their transactions back. Returns how many.
@@ -176,6 +176,9 @@ export class TransferBooks {
     });
   }
 
+  /** Adopts a transfer that a third party made with the payer's authorization. */
+  recordAdopted(
+    paymentId: string,
     hash: TransactionHash,
     block: MinedFacts['block'],
   ): Promise<Transition> {
@@ -378,9 +381,6 @@ export class TransferBooks {
   }
 }
 
-async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('intent_payments')
 async function vanishedIntents(
   db: LedgerTx,
   chainId: number,
@@ -398,6 +398,9 @@ async function vanishedIntents(
   return rows.map((row) => row.id);
 }
 
+async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('intent_payments')
     .select('payment_id')
     .where('intent_id', '=', intentId)
     .execute();

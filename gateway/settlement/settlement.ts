@@ -10,20 +10,21 @@ import { followToSafeHead } from './finality.js';
 import { BlockFollower } from './follower.js';
 import { Lane, type HaltReason } from './lane.js';
 import type { SettlementOutcome } from './outcome.js';
+import { overturnFailures } from './overturned.js';
 import type { SettlementParts } from './parts.js';
 import { PaymentQueue } from './queue.js';
 import { investigate } from './resolver.js';
 import type { Signer } from './signer.js';
 import { Waiters } from './waiters.js';
 
-export interface SettlementHealth {
-  /** False when new paid work is refused. */
 /**
  * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
  * process that is older has lost its search: its release could not be written when the disk was full.
  */
 const RESERVED_MS_MAX = 120_000;
 
+export interface SettlementHealth {
+  /** False when new paid work is refused. */
   readonly ready: boolean;
   /** Payments that wait for a transaction. */
   readonly queued: number;
@@ -326,14 +327,15 @@ export class Settlement {
       await lane.checkLease();
       if (lane.halted === 'not-started' || lane.halted === 'leased-elsewhere') await lane.start();
       else if (lane.halted === 'out-of-gas-money') await lane.refreshBalance();
+      await lane.takeUpLeftovers();
     }
   }
-      await lane.takeUpLeftovers();
 
   async #followFinality(): Promise<void> {
     const { clock, settings } = this.parts;
     if (clock.monotonicMs() - this.#finalityAtMs < settings.finalityMs) return;
     this.#finalityAtMs = clock.monotonicMs();
+    for (const id of await overturnFailures(this.parts)) this.#waiters.announce(id);
     const vanished = await followToSafeHead(this.parts);
     if (vanished.length === 0) return;
     // Transactions of ours that left the chain are open again: they go out as they were signed.
@@ -342,11 +344,11 @@ export class Settlement {
   }
 }
 
-const summary = (finding: { kind: string; reason?: string }) => ({
-  finding: finding.kind,
 /** Whether it waits for a transaction: for the first one, or for another after one came to nothing. */
 const isToBeSigned = ({ facts }: Payment): boolean => maySign(facts) === undefined;
 
+const summary = (finding: { kind: string; reason?: string }) => ({
+  finding: finding.kind,
   ...(finding.reason !== undefined && { reason: finding.reason }),
 });
 
