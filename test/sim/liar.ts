@@ -5,6 +5,13 @@ import type { Dice } from './dice.js';
 import type { Liar } from './network.js';
 import type { Trace } from './trace.js';
 
+const SUBJECTS = [
+  'eth_chainId',
+  'eth_sendRawTransaction',
+  'eth_getBlockByNumber',
+  'eth_getTransactionReceipt',
+] as const;
+
 /**
  * What a broken or malicious endpoint says. Most of these lies contradict the question, and no
  * endpoint gets away with them. A receipt that is made up or withheld contradicts nothing: that is
@@ -20,7 +27,14 @@ export function createLiar(
     trace.count(`rpc.lie.${what}`);
     return lie;
   };
+  // Most lie about one thing only: who says that it is another chain is not asked anything more.
+  const subject = dice.pick([
+    'eth_getTransactionReceipt',
+    'eth_getTransactionReceipt',
+    ...SUBJECTS,
+  ]);
   return (method, params, answer) => {
+    if (method !== subject) return undefined;
     switch (method) {
       case 'eth_chainId':
         return told('chain-id', numberToHex(CHAIN_ID + 1));
@@ -34,7 +48,7 @@ export function createLiar(
         return told('future-block', lie);
       }
       case 'eth_getTransactionReceipt': {
-        if (dice.chance(0.5) || !mayForge()) {
+        if (dice.chance(0.3) || !mayForge()) {
           const other = otherReceipt(chain, params[0] as Hex, answer);
           return other && told('foreign-receipt', other);
         }

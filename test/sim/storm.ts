@@ -110,7 +110,7 @@ class Storm {
 
   network(): void {
     const { dice, endpoints, time } = this.parts;
-    const mayForge = endpoints.length > 1 && this.#has(0.3);
+    const mayForge = endpoints.length > 1 && this.#has(0.4);
     const ofSome = (most: number) => (this.#has() ? dice.unit() * most : 0);
     for (const endpoint of mayForge ? endpoints.slice(1) : endpoints) {
       const weather: NetworkWeather = {
@@ -121,7 +121,7 @@ class Storm {
         refused: ofSome(0.1),
         httpError: ofSome(0.1),
         garbage: ofSome(0.1),
-        lie: this.#has(mayForge ? 0.8 : 0.2) ? dice.unit() * (mayForge ? 0.4 : 0.05) : 0,
+        lie: this.#has(mayForge ? 0.9 : 0.2) ? dice.unit() * (mayForge ? 0.9 : 0.1) : 0,
       };
       Object.assign(endpoint, { weather });
       if (this.#has(0.25)) endpoint.lag = dice.between(1, 4);

@@ -96,7 +96,7 @@ class World {
       this.#violations.push(what);
       trace.event('VIOLATION', what);
     };
-    this.#stormMs = dice.between(20_000, 90_000);
+    this.#stormMs = dice.between(8000, 36_000);
     const chosen = purses.flatMap((notes) => (dice.chance(0.4) ? notes : []));
     const notes = (this.#notes = (chosen.length > 0 ? chosen : purses.flat())
       .map((note) => ({ note, order: dice.unit() }))
@@ -289,13 +289,16 @@ class World {
   /** Whether nobody waits and nothing is open any more; looks once in two seconds. */
   #atRest(): () => boolean {
     let [lookedMs, isAtRest] = [-Infinity, false];
+    // What was settled is followed to its finality where blocks were replaced, and in some others.
+    const isLong = this.#trace.counts.has('chain.reorg') || this.#dice.chance(0.2);
+    const open = isLong ? [OPEN_PAYMENTS, OPEN_FAILURES] : [OPEN_SETTLEMENTS];
     return () => {
       if (this.#time.nowMs - lookedMs < BLOCK_MS) return isAtRest;
       lookedMs = this.#time.nowMs;
       isAtRest =
         this.#customers.busy === 0 &&
         this.#machines.every(({ running }) => running !== undefined) &&
-        isEmpty(this.disk.query(OPEN_PAYMENTS)) &&
+        open.every((query) => isEmpty(this.disk.query(query))) &&
         isEmpty(this.disk.query('select 1 from intents where mined_at is null limit 1')) &&
         isEmpty(this.disk.query('select 1 from credit_balances where held > 0 limit 1'));
       return isAtRest;
@@ -305,7 +308,8 @@ class World {
   /** I3: whatever was settled can be fetched again, byte for byte. */
   async #fetchAgain(): Promise<void> {
     const settled = this.disk.query(
-      `select nonce, payer, binding from payments where released_at is null and final_at is not null`,
+      `select nonce, payer, binding from payments
+        where released_at is null and failed_at is null and settled_at is not null`,
     );
     for (const note of this.#notes) {
       const { nonce, from } = note.authorization;
@@ -363,6 +367,12 @@ class World {
 
 const OPEN_PAYMENTS = `select 1 from payments
   where released_at is null and failed_at is null and final_at is null limit 1`;
+
+const OPEN_SETTLEMENTS = `select 1 from payments
+  where released_at is null and failed_at is null and settled_at is null limit 1`;
+
+const OPEN_FAILURES = `select 1 from payments
+  where failed_at is not null and final_at is null limit 1`;
 
 const isEmpty = (rows: readonly unknown[]) => rows.length === 0;
 
