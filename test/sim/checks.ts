@@ -1,5 +1,7 @@
 import { bytesToHex, parseTransaction } from 'viem';
 import { statusOf, type PaymentFacts, type PaymentStatus } from '../../gateway/ledger/status.js';
+import { MULTICALL3 } from '../../gateway/payment/on-chain.js';
+import { SETTLEMENT_DEFAULTS } from '../../gateway/settlement/settings.js';
 import { unixMillis, type Bytes32 } from '../../gateway/domain/units.js';
 import type { Chain } from './chain/chain.js';
 import { addressTopic, AUTHORIZATION_USED } from '../../gateway/settlement/results.js';
@@ -227,6 +229,7 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
       if (intent['mined_at'] === null)
         violation(`I7: the intent of nonce ${String(intent['relayer_nonce'])} is open`);
       if (intent['purpose'] === 'filler') trace.count('intent.filler');
+      if (intent['call_to'] === MULTICALL3) trace.count('intent.shared');
     }
   }
   for (const row of transactions) {
@@ -238,6 +241,10 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
       signed.to === intent['call_to'] &&
       (signed.data ?? '0x') === bytesToHex(new Uint8Array(intent['call_data'] as ArrayBuffer));
     if (!isSame) violation(`I7: ${String(row['hash'])} is not what its intent says`);
+    const { maxFeePerGasCap, batchGasMax } = SETTLEMENT_DEFAULTS;
+    const isBounded =
+      (signed.maxFeePerGas ?? 0n) <= maxFeePerGasCap && (signed.gas ?? 0n) <= batchGasMax;
+    if (!isBounded) violation(`I9: ${String(row['hash'])} is dearer than anything may be`);
   }
   const recorded = new Set(transactions.map((row) => row['hash']));
   for (const { mined } of chain.blocks) {

@@ -67,5 +67,7 @@ export const OUTCOMES = [
   'payment.reorged',
   'payment.adopted',
   'payment.retried',
+  'payment.overturned',
   'intent.filler',
+  'intent.shared',
 ] as const;

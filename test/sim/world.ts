@@ -271,10 +271,13 @@ class World {
 
   #sendCustomers(): void {
     const dice = this.#dice.fork('plans');
+    const lastMs = Math.floor(this.#stormMs * 0.8);
+    // In some worlds everybody comes at once, so that payments share a transaction.
+    const rushMs = dice.chance(0.4) ? dice.between(300, lastMs) : undefined;
     for (const note of this.#notes) {
       const query = `pages about ${note.name}`;
       this.#queries.set(note, query);
-      const atMs = dice.between(100, Math.floor(this.#stormMs * 0.8));
+      const atMs = rushMs === undefined ? dice.between(100, lastMs) : rushMs + dice.between(0, 200);
       const copies = dice.chance(0.3) ? dice.between(2, 4) : 1;
       if (copies > 1) this.#trace.count('client.copies', note.name);
       for (let copy = 0; copy < copies; copy += 1) {
