@@ -50,7 +50,9 @@ export async function investigate(
   const data = await chain.revertData({ from: relayer, ...trialCall(payment.authorization) });
   if (data === undefined) return { kind: 'possible' };
   const revert = readRevert(data);
-  return revert ? { kind: 'impossible', reason: revert.reason } : { kind: 'unclear' };
+  // Used in a block above the one that was asked: by whom and for what, its logs will tell.
+  if (!revert || revert.reason === reasons.nonceUsed) return { kind: 'unclear' };
+  return { kind: 'impossible', reason: revert.reason };
 }
 
 /** The authorization is used up: by a transfer to the payee, or by its cancellation. */
