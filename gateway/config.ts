@@ -102,6 +102,8 @@ const settings = {
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
+  /** Whether people can sign in to the console with an Ethereum wallet. */
+  WALLET_SIGN_IN: switched('on'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).optional(),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
@@ -125,7 +127,7 @@ const settings = {
   ETH_USD_FEED: account.optional(),
   /** Signs quotes; gateways of one installation share it. Without it one is drawn at each start. */
   QUOTE_SECRET: secrets.optional(),
-  /** Whether wallets that are contracts may pay (ERC-1271, ERC-6492, EIP-7702). */
+  /** Whether wallets that are contracts may pay and sign in (ERC-1271, ERC-6492, EIP-7702). */
   CONTRACT_WALLETS: switched('on'),
   /** Factories whose wallets the relayer deploys when they first pay (ERC-6492), comma-separated. */
   EIP6492_FACTORIES: accounts,
