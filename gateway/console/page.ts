@@ -202,7 +202,7 @@ export function table(
 function tableCell(cell: Cell, head: string): Html {
   return typeof cell === 'number'
     ? html`<td class="number" data-head="${head}">${number(cell)}</td>`
-    : html`<td data-head="${head}">${cell}</td>`;
+    : html`<td data-head="${head}"><div>${cell}</div></td>`;
 }
 
 export function number(value: number): string {

@@ -93,7 +93,7 @@ export function browserOf(userAgent: string): string {
     ['Edge', /\bEdg/],
     ['Opera', /\bOPR\//],
     ['Firefox', /\b(Firefox|FxiOS)\//],
-    ['Chrome', /\b(Chrome|CriOS|Chromium)\//],
+    ['Chrome', /(Chrome|CriOS|Chromium)\//],
     ['Safari', /\bSafari\//],
   ] as const;
   const systems = [
