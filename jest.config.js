@@ -7,7 +7,7 @@ export default {
   globalSetup: '<rootDir>/dist/test/support/interface-total-start.js',
   setupFilesAfterEnv: ['<rootDir>/dist/test/support/interface-setup.js'],
   globalTeardown: '<rootDir>/dist/test/support/interface-total.js',
-  testTimeout: 30_000,
+  testTimeout: 60_000,
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
 };

@@ -2,6 +2,7 @@ import { refuse, type Refusal } from '../domain/refusal.js';
 import type { UnixSeconds } from '../domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
+import { maySign } from '../ledger/status.js';
 import type { Authorization } from '../payment/authorization.js';
 import type { BlockFacts } from './chain.js';
 import { ChainFacts } from './facts.js';
@@ -9,11 +10,18 @@ import { followToSafeHead } from './finality.js';
 import { BlockFollower } from './follower.js';
 import { Lane, type HaltReason } from './lane.js';
 import type { SettlementOutcome } from './outcome.js';
+import { overturnFailures } from './overturned.js';
 import type { SettlementParts } from './parts.js';
 import { PaymentQueue } from './queue.js';
 import { investigate } from './resolver.js';
 import type { Signer } from './signer.js';
 import { Waiters } from './waiters.js';
+
+/**
+ * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
+ * process that is older has lost its search: its release could not be written when the disk was full.
+ */
+const RESERVED_MS_MAX = 120_000;
 
 export interface SettlementHealth {
   /** False when new paid work is refused. */
@@ -114,7 +122,7 @@ export class Settlement {
   /** Settles a served payment; says `pending` after `waitMs` while the work goes on. */
   async settle(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome> {
     const payment = await this.parts.ledger.get(paymentId);
-    if (payment?.status === 'served') this.#enqueue(payment);
+    if (payment && isToBeSigned(payment)) this.#enqueue(payment);
     return this.outcome(paymentId, options);
   }
 
@@ -223,7 +231,7 @@ export class Settlement {
   async #resolve(paymentId: string): Promise<void> {
     const payment = await this.parts.ledger.get(paymentId);
     if (!payment) return;
-    if (payment.status === 'served' && !this.#isExpired(payment)) {
+    if (isToBeSigned(payment) && !this.#isExpired(payment)) {
       this.#enqueue(payment);
       return;
     }
@@ -247,9 +255,9 @@ export class Settlement {
         return;
       case 'possible': {
         if (payment.failedCalls + 1 >= settings.callAttemptsMax) return;
-        if (payment.status !== 'served') await books.recordRetry(payment.id);
+        if (!isToBeSigned(payment)) await books.recordRetry(payment.id);
         const retried = await this.parts.ledger.get(payment.id);
-        if (retried?.status === 'served') this.#enqueue(retried);
+        if (retried && isToBeSigned(retried)) this.#enqueue(retried);
         return;
       }
       case 'unclear':
@@ -268,8 +276,13 @@ export class Settlement {
   async #takeUpOpenPayments(): Promise<void> {
     const { books, ledger, log } = this.parts;
     const living = await books.leases.living(ledger.owner);
-    const released = await books.releaseAbandoned((owner) => !living.has(owner));
-    if (released > 0) log.info({ released }, 'released the reservations of a dead process');
+    const now = this.parts.clock.now();
+    // Either way: the wall clock may have been set back since.
+    const isLost = (reservedAt: number) => Math.abs(now - reservedAt) > RESERVED_MS_MAX;
+    const released = await books.releaseAbandoned(
+      (owner, reservedAt) => !living.has(owner) || (owner === ledger.owner && isLost(reservedAt)),
+    );
+    if (released > 0) log.info({ released }, 'released reservations that nobody will answer');
     for (const payment of await books.openPayments()) {
       const { id, owner } = payment;
       if (owner !== ledger.owner) {
@@ -317,6 +330,7 @@ export class Settlement {
       await lane.checkLease();
       if (lane.halted === 'not-started' || lane.halted === 'leased-elsewhere') await lane.start();
       else if (lane.halted === 'out-of-gas-money') await lane.refreshBalance();
+      await lane.takeUpLeftovers();
     }
   }
 
@@ -324,6 +338,7 @@ export class Settlement {
     const { clock, settings } = this.parts;
     if (clock.monotonicMs() - this.#finalityAtMs < settings.finalityMs) return;
     this.#finalityAtMs = clock.monotonicMs();
+    for (const id of await overturnFailures(this.parts)) this.#waiters.announce(id);
     const vanished = await followToSafeHead(this.parts);
     if (vanished.length === 0) return;
     // Transactions of ours that left the chain are open again: they go out as they were signed.
@@ -331,6 +346,9 @@ export class Settlement {
     await this.#takeUpOpenPayments();
   }
 }
+
+/** Whether it waits for a transaction: for the first one, or for another after one came to nothing. */
+const isToBeSigned = ({ facts }: Payment): boolean => maySign(facts) === undefined;
 
 const summary = (finding: { kind: string; reason?: string }) => ({
   finding: finding.kind,

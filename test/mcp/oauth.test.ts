@@ -4,6 +4,7 @@ import type { OauthTables } from '../../gateway/oauth/schema.js';
 import { unixMillis } from '../../gateway/domain/units.js';
 import { REFRESH_GRACE_MS, sweepRecords } from '../../gateway/oauth/records.js';
 import { ENGINES, engineOf } from '../support/engines.js';
+import { GOOD_KEY } from '../support/mcp.js';
 import { byHand, Desktop, signIn, signInV1 } from '../support/oauth-client.js';
 import { PERSON, startOauth, type OauthUnderTest } from '../support/oauth.js';
 import { realClock } from '../support/ports.js';
@@ -212,6 +213,14 @@ describe.each(ENGINES)('on %s', (name) => {
       expect(revoked.status).toBe(200);
       expect((await hand.list(tokens.access_token)).status).toBe(401);
     });
+  });
+
+  test('a key is told from a token by its prefix, before anything of OAuth looks at it', async () => {
+    expect((await hand.list(GOOD_KEY.replace('Bearer ', ''))).status).toBe(200);
+    const refused = await (await hand.list('s402_live_bad')).json();
+    expect(refused).toMatchObject({ error: { message: 'Not a key.' } });
+    const token = await (await hand.list('bad')).json();
+    expect(token).toMatchObject({ error: { message: expect.stringContaining('access token') } });
   });
 
   describe('a connection', () => {

@@ -106,6 +106,17 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     expect(await urls(engine, 'two')).toEqual(['1']);
   });
 
+  test('a page that was put twice in one commit is replaced by the next one', async () => {
+    const engine = await open();
+    const others = Array.from({ length: 10 }, (_, n) => ({ put: page(100 + n, 'B', 'zero') }));
+    await engine.apply([...others, { put: page(1, 'A', 'one') }, { put: page(1, 'A', 'two') }]);
+    await engine.commit();
+    await engine.apply([{ put: page(1, 'A', 'three') }]);
+    await engine.commit();
+    expect(await urls(engine, 'one two three')).toEqual(['1']);
+    expect((await engine.stats()).pages).toBe(11);
+  });
+
   test('words match exactly, without case and diacritics, in title and text', async () => {
     const engine = await open();
     await engine.apply([

@@ -76,9 +76,9 @@ export function judge(exchange: Exchange): Judgement | undefined {
   return { operation: `another method ${status}`, faults };
 }
 
-/** A 404 in JSON is the interface's own wherever it comes up. */
-function isInterface404({ status, headers }: Exchange): boolean {
-  return status === 404 && mediaType(headers) === 'application/json';
+/** A 404 in JSON is the interface's own wherever it comes up, but where another protocol is spoken. */
+function isInterface404({ path, status, headers }: Exchange): boolean {
+  return status === 404 && path !== '/mcp' && mediaType(headers) === 'application/json';
 }
 
 /** What is not listed must be refused with this status, in the form of every refusal. */
