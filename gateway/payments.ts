@@ -11,11 +11,9 @@ import type { ChainFacts } from './payment/on-chain.js';
 import { createVerifier, type Confirmed, type Sale } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
-import { TransferBooks } from './ledger/transfers.js';
 import type { BlockFacts } from './settlement/chain.js';
-import { createRpcChain } from './settlement/rpc-chain.js';
-import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
-import { Settlement, type SettlementHealth } from './settlement/settlement.js';
+import { openMover, type Mover } from './mover.js';
+import type { SettlementHealth } from './settlement/settlement.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
@@ -32,7 +30,7 @@ export interface Payments extends Pick<
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
   readonly topUps: TopUpPayments;
-  /** A line for each relayer, for the operator. */
+  /** A line for each relayer, or for the facilitator, for the operator. */
   figures(): readonly { readonly name: string; readonly value: string }[];
   health(): PartHealth;
   /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
@@ -75,26 +73,11 @@ export async function openPayments(
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
   const { offer } = price;
   const ledger = createLedger({ store, clock, random, owner: random.uuid() });
-  const settlement = new Settlement(
-    {
-      chain: createRpcChain(chain.chainId, chain.client),
-      ledger,
-      books: new TransferBooks(store, clock),
-      clock,
-      random,
-      log,
-      settings: {
-        ...SETTLEMENT_DEFAULTS,
-        blockTimeMs: chain.blockTimeMs,
-        confirmations: config.CONFIRMATIONS,
-        replyMs: config.REPLY_RETENTION_SECONDS * 1000,
-      },
-    },
-    chain.relayers,
-  );
+  const mover = openMover(config, { ...parts, ledger, terms });
+  const { settlement } = mover;
   await settlement.start();
   measure(settlement, parts.metrics);
-  if (chain.dev === undefined) await warnIfUnderpriced(config, parts);
+  if (chain.dev === undefined && !chain.facilitator) await warnIfUnderpriced(config, parts);
   const verifier = createVerifier({
     chain: chain.client,
     clock,
@@ -121,8 +104,9 @@ export async function openPayments(
         },
         confirm: async (authorization) => {
           const confirmed = await verifier.confirm(authorization);
-          if (!isRefusal(confirmed)) settlement.observe(blockOf(confirmed.facts));
-          return confirmed;
+          if (isRefusal(confirmed)) return confirmed;
+          settlement.observe(blockOf(confirmed.facts));
+          return (await mover.objection(confirmed.authorization)) ?? confirmed;
         },
       },
       ledger,
@@ -140,11 +124,7 @@ export async function openPayments(
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
     searchForPayment: paidFor((payment) => ({ payment, sale: price })),
-    figures: () =>
-      settlement.health().lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
-        name: `Relayer ${relayer.slice(0, 10)}…`,
-        value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
-      })),
+    figures: () => figuresOf(settlement.health()),
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       await price.stop();
@@ -155,7 +135,7 @@ export async function openPayments(
 }
 
 /** What the operator watches of the settlement. */
-function measure(settlement: Settlement, metrics: Pick<Metrics, 'gauge'>): void {
+function measure(settlement: Mover['settlement'], metrics: Pick<Metrics, 'gauge'>): void {
   const gauge = (name: string, help: string, read: (health: SettlementHealth) => number) =>
     metrics.gauge(`search402_settlement_${name}`, help, () => read(settlement.health()));
   const sum = (of: (lane: SettlementHealth['lanes'][number]) => number) => {
@@ -202,14 +182,27 @@ async function warnIfUnderpriced(
   );
 }
 
+/** A line for each relayer, or for the facilitator. */
+function figuresOf({ lanes, facilitator }: SettlementHealth): ReturnType<Payments['figures']> {
+  if (facilitator) {
+    const { name, answers } = facilitator;
+    return [{ name: `Facilitator ${name}`, value: answers ? 'answers' : 'does not answer' }];
+  }
+  return lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
+    name: `Relayer ${relayer.slice(0, 10)}…`,
+    value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
+  }));
+}
+
 /** The block that a verification saw; the settlement need not ask for it again. */
 function blockOf({ blockNumber, timestamp, baseFeePerGas }: ChainFacts): BlockFacts {
   return { number: blockNumber, timestamp, baseFee: baseFeePerGas };
 }
 
-function healthOf(settlement: Settlement): PartHealth {
-  const { ready, lanes } = settlement.health();
+function healthOf(settlement: Mover['settlement']): PartHealth {
+  const { ready, lanes, facilitator } = settlement.health();
   if (ready) return { ready };
+  if (facilitator) return { ready, detail: 'the facilitator does not answer' };
   const reasons = lanes.map(({ relayer, halted }) => `${relayer}: ${halted ?? 'open'}`);
   return { ready, detail: reasons.join('; ') };
 }

@@ -203,6 +203,8 @@ function unexpected(sent: readonly Sent[]): string[] {
   return sent.flatMap(({ way, attempt }) =>
     MAY_BE_PAID[way].includes(attempt.delivered !== undefined)
       ? []
-      : [`a ${way} payment, ${attempt.nonce}, ended as ${attempt.refused ?? 'paid'}`],
+      : [
+          `a ${way} payment, ${attempt.nonce}, ended as ${attempt.refused ?? 'paid'}: ${attempt.detail ?? ''}`,
+        ],
   );
 }
