@@ -7,6 +7,7 @@ import { openAccess } from './access.js';
 import { createApp } from './app.js';
 import type { BannerFacts } from './banner.js';
 import { openChain } from './chain-access.js';
+import { createWalletProof } from './chain/wallet-proof.js';
 import type { Config } from './config.js';
 import { publishDevFacts } from './dev/publish.js';
 import { formatUsd } from './domain/units.js';
@@ -150,6 +151,14 @@ async function openRooms(
     mailFrom: config.MAIL_FROM,
     isOutboxShown: config.chain.kind === 'development',
     operatorEmails: config.OPERATOR_EMAILS,
+    ...(config.WALLET_SIGN_IN && {
+      walletProof: createWalletProof({
+        client: chain.client,
+        chainId: chain.chainId,
+        publicUrl,
+        contractWallets: config.CONTRACT_WALLETS,
+      }),
+    }),
     priceUnits: config.PRICE_USD,
     bodyLimits,
   };

@@ -2,10 +2,12 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { LockedError } from './disk/lock.js';
 import { isPublicAddress } from './ingest/crawl/address.js';
 import { indexCrawl } from './ingest/crawl/crawl.js';
 import { resolveHost } from './ingest/crawl/fetch.js';
-import { indexJsonl, indexStarter } from './ingest/commands.js';
+import { indexJsonl } from './ingest/jsonl-load.js';
+import { indexStarter } from './ingest/starter-load.js';
 import { OpenSearchError, parseOpenSearch } from './engines/opensearch/api.js';
 import { engineSink } from './ingest/engine-sink.js';
 import { type CommandPorts, IngestError } from './ingest/load.js';
@@ -203,6 +205,7 @@ function failed(error: unknown): number {
   const isExpected =
     error instanceof IngestError ||
     error instanceof OpenSearchError ||
+    error instanceof LockedError ||
     (error instanceof Error && 'code' in error);
   console.error(isExpected || !(error instanceof Error) ? String(error) : error.stack);
   return 1;

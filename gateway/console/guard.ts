@@ -162,7 +162,7 @@ export function sayNotFound(viewer: Viewer, response: Response): void {
   });
 }
 
-function cookieOf({ headers }: Request, name: string): string | undefined {
+export function cookieOf({ headers }: Request, name: string): string | undefined {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   const pair = pairs.find((one) => one.startsWith(`${name}=`));
   return pair?.slice(name.length + 1);

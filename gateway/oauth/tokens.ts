@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely';
 import type Provider from 'oidc-provider';
-import { ratePerSecond } from '../domain/plan.js';
 import type { Clock } from '../domain/ports.js';
 import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
 import { KEY_CACHE_MS } from '../keys/authenticate.js';
 import { BoundedCache } from '../keys/bounded-cache.js';
-import type { Caller } from '../keys/caller.js';
+import { accountOf, type Caller } from '../keys/caller.js';
 import type { KeyTables } from '../keys/schema.js';
 import type { Store } from '../store/store.js';
 import type { OauthTables } from './schema.js';
@@ -99,12 +98,7 @@ async function readToken(
   const subject = { personId: connection.person_id, accountId: connection.account_id };
   if (!(await isMember(subject))) return INVALID;
   if (connection.suspended_at !== null) return SUSPENDED;
-  const { plan, rate_per_second: agreed } = connection;
-  const account = {
-    id: subject.accountId,
-    plan,
-    ratePerSecond: ratePerSecond(plan, agreed === null ? null : Number(agreed)),
-  };
+  const account = accountOf(subject.accountId, connection);
   const key = {
     id: `oauth:${grantId}`,
     name: connection.client_name,
@@ -128,6 +122,7 @@ function connectionOf(store: Store, grantId: string) {
         'connection.client_name',
         'account.plan',
         'account.rate_per_second',
+        'account.plan_ends_at',
         'account.suspended_at',
       ])
       .where('connection.grant_id', '=', grantId)

@@ -3,7 +3,7 @@ import { OpenSearchEngine } from '../engines/opensearch/engine.js';
 import { replaceIndex } from '../engines/opensearch/replace.js';
 import type { Engine } from '../engines/port.js';
 import type { Page } from './page.js';
-import type { PageSink } from './sink.js';
+import { allPages, type PageSink, type SinkResult } from './sink.js';
 
 /** Pages are committed when there are so many, or so many UTF-16 code units of text. */
 const BATCH_PAGES = 1_000;
@@ -16,17 +16,23 @@ const BATCH_LENGTH = 16_000_000;
  */
 export function openSearchSink(address: OpenSearchAddress): PageSink {
   const engine = new OpenSearchEngine(address);
+  const replace = async (pages: AsyncIterable<Page>): Promise<SinkResult> => {
+    await replaceIndex(address, (next) => putAll(next, pages));
+    return engine.stats();
+  };
+  const update = async (
+    pages: AsyncIterable<Page>,
+    gone: Iterable<string>,
+  ): Promise<SinkResult> => {
+    await engine.apply([...gone].map((url) => ({ delete: url })));
+    await putAll(engine, pages);
+    await engine.commit();
+    return engine.stats();
+  };
   return {
-    replace: async (pages) => {
-      await replaceIndex(address, (next) => putAll(next, pages));
-      return engine.stats();
-    },
-    update: async (pages, gone) => {
-      await engine.apply([...gone].map((url) => ({ delete: url })));
-      await putAll(engine, pages);
-      await engine.commit();
-      return engine.stats();
-    },
+    replace,
+    update,
+    resume: (load) => (load.isAddition ? update(allPages(load), []) : replace(allPages(load))),
   };
 }
 

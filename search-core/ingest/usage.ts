@@ -25,5 +25,5 @@ Options
 SEARCH_CORE_OPENSEARCH=http://[NAME:PASSWORD@]HOST:9200/INDEX fills that index instead of a directory.
 
 The old index serves until the new one is complete; a run that fails or is stopped changes nothing.
-warc, wet and crawl go on where they were stopped when the same command is run again.
+jsonl, warc, wet and crawl go on where they were stopped when the same command is run again.
 `;

@@ -219,7 +219,8 @@ async function dieInRecovery(scene: Scene, point: Order['point']): Promise<boole
  * fetch them again. Returns what was wrong with what they got.
  */
 async function comeBack(url: string, attempts: readonly Attempt[]): Promise<string[]> {
-  const lost = attempts.filter((attempt) => !attempt.delivered);
+  const refused = attempts.filter((attempt) => attempt.refused !== undefined);
+  const lost = attempts.filter((attempt) => !attempt.delivered && attempt.refused === undefined);
   const had = attempts.filter((attempt) => attempt.delivered);
   const fetchedAgain = had.map(async (attempt) => {
     const again: Attempt = { ...attempt };
@@ -233,9 +234,14 @@ async function comeBack(url: string, attempts: readonly Attempt[]): Promise<stri
     .filter((_, index) => index % 2 === 0)
     .map(async (attempt) => {
       await insist(url, attempt);
-      return attempt.delivered ? [] : [`authorization ${attempt.nonce} got ${attempt.refused}`];
+      return attempt.delivered
+        ? []
+        : [`authorization ${attempt.nonce} got ${attempt.refused}: ${attempt.detail}`];
     });
-  return (await Promise.all([...fetchedAgain, ...returning])).flat();
+  const strays = refused.map(
+    ({ nonce, detail }) => `authorization ${nonce} was refused: ${detail}`,
+  );
+  return [...strays, ...(await Promise.all([...fetchedAgain, ...returning])).flat()];
 }
 
 /** Waits until the books have nothing open. */

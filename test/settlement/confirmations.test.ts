@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { unixSeconds } from '../../gateway/domain/units.js';
+import { transferCalls } from '../../gateway/payment/transfer.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { realClock } from '../support/ports.js';
 import { type Bench, startBench } from '../support/settlements.js';
@@ -68,6 +69,24 @@ describe('with three confirmations asked for', () => {
     expect(await settling).toMatchObject({
       kind: 'settled',
       transaction: transfer?.transaction,
+    });
+    expect(await chain.transfers(payer.address)).toHaveLength(1);
+  });
+
+  test('a transfer that a stranger makes first is adopted once it is confirmed, and never failed', async () => {
+    const bench = await open(3);
+    const payer = await chain.newPayer({ usdc: 100n });
+    const payment = await bench.served(await chain.sign(payer, { value: 50n }));
+    const [call] = transferCalls(payment.authorization);
+    if (!call) throw new Error('no call');
+    const stranger = await chain.send(call.target, call.data);
+    expect(await bench.settlement.settle(payment.id, { waitMs: 2500 })).toMatchObject({
+      kind: 'pending',
+    });
+    await chain.mine(3);
+    expect(await bench.settlement.outcome(payment.id, { waitMs: 20_000 })).toMatchObject({
+      kind: 'settled',
+      transaction: stranger.transactionHash,
     });
     expect(await chain.transfers(payer.address)).toHaveLength(1);
   });

@@ -82,13 +82,14 @@ async function compareWithChain(
   for (const nonce of settled) {
     if (!uses.has(nonce)) say(nonce, 'is settled in the books and was never used');
   }
-  for (const { nonce, payer, delivered, refused } of attempts) {
+  for (const { nonce, payer, delivered, refused, detail } of attempts) {
     const isPaid = uses.has(nonce);
     if (delivered && !paidBy.has(`${payer} ${delivered.transaction}`)) {
       say(nonce, 'was delivered, but the transaction of its receipt did not pay the payee');
     }
     if (isPaid && !settled.has(nonce)) say(nonce, 'was used on the chain and is not in the books');
-    if (isPaid && refused !== undefined) say(nonce, `was used although it got ${refused}`);
+    if (isPaid && refused !== undefined)
+      say(nonce, `was used although it got ${refused}: ${detail}`);
   }
   if (toPayee.length !== uses.size) {
     violations.push(`${uses.size} authorizations were used by ${toPayee.length} transfers`);

@@ -17,8 +17,9 @@ export interface Attempt {
   readonly query: string;
   /** The results came, with this receipt. */
   delivered?: { readonly transaction: string; readonly body: string };
-  /** It was refused for good: the status, and the code or the reason. */
+  /** It was refused for good: the status and the code, and what was said about it. */
   refused?: string;
+  detail?: string;
 }
 
 /** Signs a payment of 50 units to `payTo`, or with parts that a good payer would not send. */
@@ -68,7 +69,9 @@ export async function insist(
       return;
     }
     if (response.status < 500) {
-      attempt.refused = `${response.status} ${(JSON.parse(body) as { code: string }).code}`;
+      const { code, detail } = JSON.parse(body) as { code: string; detail: string };
+      attempt.refused = `${response.status} ${code}`;
+      attempt.detail = detail;
       return;
     }
     if (Date.now() > deadline) throw new Error(`no outcome but ${response.status}: ${body}`);
