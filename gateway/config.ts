@@ -49,10 +49,15 @@ const accounts = z
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
   .pipe(z.array(account).max(64));
 
-const secret = z
+const SECRET = '(?:[0-9a-fA-F]{2}){32,64}';
+/** One secret, or the new one and older ones that still count. */
+const secrets = z
   .string()
-  .regex(/^(?:[0-9a-fA-F]{2}){32,64}$/, 'must be 64 to 128 hex digits')
-  .transform((text) => Uint8Array.from(Buffer.from(text, 'hex')));
+  .regex(
+    new RegExp(`^${SECRET}(?:,${SECRET}){0,3}$`),
+    'must be 64 to 128 hex digits, or several such',
+  )
+  .transform((text) => text.split(',').map((one) => Uint8Array.from(Buffer.from(one, 'hex'))));
 
 const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits');
 
@@ -97,6 +102,8 @@ const settings = {
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
+  /** Whether people can sign in to the console with an Ethereum wallet. */
+  WALLET_SIGN_IN: switched('on'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).optional(),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
@@ -128,8 +135,8 @@ const settings = {
   /** Chainlink's feed of ETH in USD, read instead of ETH_USD where the price covers the gas. */
   ETH_USD_FEED: account.optional(),
   /** Signs quotes; gateways of one installation share it. Without it one is drawn at each start. */
-  QUOTE_SECRET: secret.optional(),
-  /** Whether wallets that are contracts may pay (ERC-1271, ERC-6492, EIP-7702). */
+  QUOTE_SECRET: secrets.optional(),
+  /** Whether wallets that are contracts may pay and sign in (ERC-1271, ERC-6492, EIP-7702). */
   CONTRACT_WALLETS: switched('on'),
   /** Factories whose wallets the relayer deploys when they first pay (ERC-6492), comma-separated. */
   EIP6492_FACTORIES: accounts,

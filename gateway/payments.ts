@@ -1,15 +1,14 @@
 import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from './domain/ports.js';
-import type { TopUpPayments } from './accounts/top-up.js';
+import type { TopUpOrder, TopUpPayments } from './accounts/top-up.js';
 import { isRefusal } from './domain/refusal.js';
 import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
 import type { Metrics } from './observe/metrics.js';
 import type { PaymentWire } from './http/search-route.js';
 import type { ChainFacts } from './payment/on-chain.js';
-import type { Pricing } from './payment/pricing.js';
-import { createVerifier, type Confirmed } from './payment/verifier.js';
+import { createVerifier, type Confirmed, type Sale } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
 import type { BlockFacts } from './settlement/chain.js';
@@ -19,7 +18,7 @@ import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
-import { createTopUpPayments } from './top-up-payments.js';
+import { createTopUpPayments, type TopUpPresented } from './top-up-payments.js';
 import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
@@ -79,25 +78,30 @@ export async function openPayments(
   await settlement.start();
   measure(settlement, parts.metrics);
   if (chain.dev === undefined && !chain.facilitator) await warnIfUnderpriced(config, parts);
-  /** The whole path of a payment, for whatever is sold at an offer. */
-  const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
-    const verifier = createVerifier({
-      chain: chain.client,
-      clock,
-      offer: current,
-      limits: {
-        settleMarginSeconds: SETTLE_MARGIN_SECONDS,
-        validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
-        deadlineMs: VERIFY_DEADLINE_MS,
-      },
-      contractWallets: config.CONTRACT_WALLETS,
-      eip6492Factories: config.EIP6492_FACTORIES,
-      ...(honours && { honours }),
-    });
-    return createPaidSearch<PresentedPayment, Confirmed, Asked>({
-      identifierOf: (payment) => payment.identifier,
+  const verifier = createVerifier({
+    chain: chain.client,
+    clock,
+    offer,
+    honours: price.honours,
+    limits: {
+      settleMarginSeconds: SETTLE_MARGIN_SECONDS,
+      validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
+      deadlineMs: VERIFY_DEADLINE_MS,
+    },
+    contractWallets: config.CONTRACT_WALLETS,
+    eip6492Factories: config.EIP6492_FACTORIES,
+  });
+  /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
+  const paidFor = <Presented, Asked>(
+    read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
+  ) =>
+    createPaidSearch<Presented, Confirmed, Asked>({
+      identifierOf: (presented) => read(presented).payment.identifier,
       verifier: {
-        check: (payment) => verifier.check(payment),
+        check: (presented) => {
+          const { payment, sale } = read(presented);
+          return verifier.check(payment, sale);
+        },
         confirm: async (authorization) => {
           const confirmed = await verifier.confirm(authorization);
           if (isRefusal(confirmed)) return confirmed;
@@ -109,14 +113,17 @@ export async function openPayments(
       settlement,
       settlementWaitMs: config.SETTLEMENT_WAIT_MS,
     });
-  };
+  const buyTopUp = paidFor<TopUpPresented, TopUpOrder>(({ payment, offered }) => ({
+    payment,
+    sale: { offer: () => offered },
+  }));
   return {
     wire: createWire(offer, config.X402_V1),
     offer,
-    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
+    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: paidFor(offer, price.honours),
+    searchForPayment: paidFor((payment) => ({ payment, sale: price })),
     figures: () => figuresOf(settlement.health()),
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {

@@ -8,6 +8,7 @@ import { prunePeople } from './accounts/people/prune.js';
 import { openPeople, type People } from './accounts/people/people.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTeam, type Team } from './accounts/people/team.js';
+import { openWallets, type WalletProof } from './accounts/people/wallets.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
 import { usageRecorder } from './accounts/usage/recorder.js';
 import { usageReport } from './accounts/usage/report.js';
@@ -33,6 +34,8 @@ interface PeopleSettings {
   /** Whether the console shows the outbox: on a development start only. */
   readonly isOutboxShown: boolean;
   readonly operatorEmails: readonly string[];
+  /** How wallets sign in; absent where they cannot. */
+  readonly walletProof?: WalletProof;
   /** Of one credit, in atomic USDC. */
   readonly priceUnits: UsdcUnits;
   readonly bodyLimits: BodyLimits;
@@ -71,12 +74,13 @@ export async function openPeopleAccess(
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
-  const { publicUrl, smtpUrl, priceUnits, bodyLimits } = settings;
+  const { publicUrl, smtpUrl, priceUnits, bodyLimits, walletProof } = settings;
   const mailer = smtpUrl
     ? smtpMailer(smtpUrl, settings.mailFrom, clock, log)
     : outboxMailer(store, clock, random, log);
   const team = openTeam(store, clock, random);
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
+  const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
   const accounts = openAccounts(store, clock, access.keys);
   const recorder = usageRecorder(store, clock, log);
   const payments = money.topUpPayments;
@@ -90,6 +94,7 @@ export async function openPeopleAccess(
     ...common,
     people,
     team,
+    ...(wallets && { wallets }),
     keys,
     priceUnits,
     publicUrl,

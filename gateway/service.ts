@@ -7,6 +7,7 @@ import { openAccess } from './access.js';
 import { createApp } from './app.js';
 import type { BannerFacts } from './banner.js';
 import { openChain } from './chain-access.js';
+import { createWalletProof } from './chain/wallet-proof.js';
 import type { Config } from './config.js';
 import { publishDevFacts } from './dev/publish.js';
 import { formatUsd } from './domain/units.js';
@@ -150,6 +151,14 @@ async function openRooms(
     mailFrom: config.MAIL_FROM,
     isOutboxShown: config.chain.kind === 'development',
     operatorEmails: config.OPERATOR_EMAILS,
+    ...(config.WALLET_SIGN_IN && {
+      walletProof: createWalletProof({
+        client: chain.client,
+        chainId: chain.chainId,
+        publicUrl,
+        contractWallets: config.CONTRACT_WALLETS,
+      }),
+    }),
     priceUnits: config.PRICE_USD,
     bodyLimits,
   };
@@ -230,11 +239,17 @@ async function openDoors(
     const server = createBoundedServer(listener, limits, random);
     const actual = await listen(server, port, host);
     stops.add('listener', () => drain(server, config.DRAIN_TIMEOUT_MS));
-    return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+    return `http://${reachable(host)}:${actual}`;
   };
   const opsUrl = await open(opsApp(health, metrics), config.OPS_PORT, config.OPS_HOST);
   const apiUrl = await open(appFor('api'), config.API_PORT, config.HOST);
   const gatewayUrl = await open(appFor('gateway'), config.PORT, config.HOST);
   stops.add('readiness', () => health.drain());
   return { gatewayUrl, apiUrl, opsUrl };
+}
+
+/** Where something on this machine reaches a listener: every address is none to connect to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }

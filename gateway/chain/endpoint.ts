@@ -25,6 +25,8 @@ export interface EndpointOptions {
   readonly clock: Clock;
   /** Told of every call that is sent. */
   readonly onCall?: (method: string) => void;
+  /** The way there; HTTP unless a simulator has another. */
+  readonly connect?: (url: string) => Transport;
 }
 
 /** Calls in one batch at the most; hosted endpoints count and limit them. */
@@ -53,8 +55,9 @@ const answerSchema = z.union([
 ]);
 type Answer = z.infer<typeof answerSchema>;
 
-export function createEndpoint({ url, name, clock, onCall }: EndpointOptions): Endpoint {
-  const transport = createTransport(url);
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { url, name, clock, onCall, connect = createTransport } = options;
+  const transport = connect(url);
   let queue: Pending[] = [];
   let nextId = 1;
   let understandsBatches = true;

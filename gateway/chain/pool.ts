@@ -4,6 +4,7 @@ import { ChainUnreachable, isOverload, RpcError } from './errors.js';
 import { createHeads } from './heads.js';
 import { createHealth, type Health, type Standing } from './health.js';
 import { findLie, parseBlock } from './judge.js';
+import type { Transport } from './transport.js';
 
 export interface PoolOptions {
   /** JSON-RPC endpoints of one chain, at least one. */
@@ -13,6 +14,8 @@ export interface PoolOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** The way to an endpoint; HTTP unless a simulator has another. */
+  readonly connect?: (url: string) => Transport;
   /** Told of every call that is sent. */
   onCall?(method: string): void;
   /** Told how every call ended. */
@@ -63,6 +66,7 @@ export function createPool(options: PoolOptions): Pool {
       url,
       name: `#${index + 1} ${new URL(url).host}`,
       clock,
+      ...(options.connect && { connect: options.connect }),
       ...(options.onCall && { onCall: (method) => options.onCall?.(method) }),
     }),
     health: createHealth(clock, random),

@@ -29,6 +29,7 @@ const MENU = [
   { path: '/console/requests', name: 'Requests' },
   { path: '/console/playground', name: 'Playground' },
   { path: '/console/connect', name: 'Connect' },
+  { path: '/console/applications', name: 'Applications' },
   { path: '/console/billing', name: 'Billing', isAdmin: true },
   { path: '/console/team', name: 'Team', isAdmin: true },
   { path: '/console/profile', name: 'Profile' },

@@ -2,6 +2,7 @@ import type { Accounts } from '../accounts/manage.js';
 import type { OutboxMail } from '../accounts/people/mail.js';
 import type { People } from '../accounts/people/people.js';
 import type { Team } from '../accounts/people/team.js';
+import type { Wallets } from '../accounts/people/wallets.js';
 import type { RevenueDay } from '../accounts/revenue.js';
 import type { TopUps } from '../accounts/top-up.js';
 import type { UsageReport } from '../accounts/usage/report.js';
@@ -14,6 +15,8 @@ export interface ConsoleParts {
   readonly clock: Clock;
   readonly people: People;
   readonly team: Team;
+  /** Absent where wallets cannot sign in. */
+  readonly wallets?: Wallets;
   readonly keys: Keys;
   readonly accounts: Accounts;
   readonly usage: UsageReport;

@@ -158,6 +158,10 @@ const PAYMENTS_ONE_IDENTIFIER = `create unique index payments_one_identifier
 const PAYMENTS_REPLIES = `create index payments_replies on payments (settled_at)
   where reply_body is not null`;
 
+/** Finds failures that a reorganization may still turn around, which are few. */
+const PAYMENTS_FAILED = `create index payments_failed on payments (failed_at)
+  where failed_at is not null and final_at is null`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -187,4 +191,5 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   },
   { name: 'ledger-004-identifiers', statements: () => [PAYMENTS_ONE_IDENTIFIER] },
   { name: 'ledger-005-retention', statements: () => [PAYMENTS_REPLIES] },
+  { name: 'ledger-006-open-failures', statements: () => [PAYMENTS_FAILED] },
 ];

@@ -65,12 +65,16 @@ export type TransitionRefusal =
   | 'already_settled'
   | 'not_settled'
   | 'already_final'
-  | 'already_failed';
+  | 'already_failed'
+  | 'not_failed';
 
 /** A transition's answer: undefined when it may happen. */
 type May = (facts: PaymentFacts) => TransitionRefusal | undefined;
 
-/** Ends from which nothing leads back, save settled → reorged. */
+/**
+ * Ends from which nothing leads back, save what reorganizations do: settled → reorged, and
+ * failed → settled.
+ */
 function ended(status: PaymentStatus): TransitionRefusal | undefined {
   switch (status) {
     case 'released':
@@ -139,6 +143,16 @@ export const maySettle: May = (facts) => {
 
 /** Nothing was and nothing will be transferred under this authorization. */
 export const mayFail: May = (facts) => maySettle(facts);
+
+/**
+ * Its transfer stands in the chain although its call had failed: a reorganization put our
+ * transaction where it succeeds. The money is the payee's, so the payment counts.
+ */
+export const mayOverturn: May = (facts) => {
+  const status = statusOf(facts);
+  if (status === 'failed') return undefined;
+  return ended(status) ?? 'not_failed';
+};
 
 /** The block of the transfer is no longer canonical. */
 export const mayReorg: May = (facts) => {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Clock } from '../domain/ports.js';
-import type { Address, Bytes32, TransactionHash } from '../domain/units.js';
+import type { Address, Bytes32, TransactionHash, UnixMillis } from '../domain/units.js';
 import type { Store } from '../store/store.js';
+import { FailureBooks } from './failures.js';
 import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
 import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
 import type { Payment } from './payment.js';
@@ -18,7 +19,7 @@ import {
   maySign,
   type TransitionRefusal,
 } from './status.js';
-import { paymentOf } from './tables.js';
+import { millis, paymentOf } from './tables.js';
 import { type LedgerTx, transition, type Transition } from './transition.js';
 
 /** Where a mined transaction is, and what it did and cost. */
@@ -47,12 +48,14 @@ class SigningRefused extends Error {
 /** The books as the settlement keeps them: every step of moving the money, each one durable. */
 export class TransferBooks {
   readonly leases: LeaseBooks;
+  readonly failures: FailureBooks;
 
   constructor(
     private readonly store: Store,
     private readonly clock: Pick<Clock, 'now'>,
   ) {
     this.leases = new LeaseBooks(store, clock);
+    this.failures = new FailureBooks(store, clock);
   }
 
   /**
@@ -178,6 +181,22 @@ export class TransferBooks {
     });
   }
 
+  /**
+   * Opens the intents of a relayer again that count as mined although the chain has not used their
+   * nonces, from `used` on: a reorganization took their transactions back. Returns how many.
+   */
+  async reopenIntents(chainId: number, relayer: Address, used: bigint): Promise<number> {
+    const vanished = await this.store.read((db: LedgerTx) =>
+      vanishedIntents(db, chainId, relayer, used),
+    );
+    if (vanished.length === 0) return 0;
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = { mined_at: null, mined_hash: null };
+      await tx.updateTable('intents').set(changes).where('id', 'in', vanished).execute();
+      return vanished.length;
+    });
+  }
+
   /** Adopts a transfer that a third party made with the payer's authorization. */
   recordAdopted(
     paymentId: string,
@@ -267,21 +286,21 @@ export class TransferBooks {
   }
 
   /**
-   * Releases the reservations of processes that are dead: their searches were never answered.
-   * `isDead` is asked for each owner.
+   * Releases reservations whose searches will never be answered: `isVoid` is asked for each, with
+   * its owner and its time.
    */
-  releaseAbandoned(isDead: (owner: string) => boolean): Promise<number> {
+  releaseAbandoned(isVoid: (owner: string, reservedAt: UnixMillis) => boolean): Promise<number> {
     return this.store.write(async (tx: LedgerTx) => {
       const rows = await tx
         .selectFrom('payments')
-        .select(['id', 'owner'])
+        .select(['id', 'owner', 'reserved_at'])
         .where('served_at', 'is', null)
         .where('released_at', 'is', null)
         .where('failed_at', 'is', null)
         .where('settled_at', 'is', null)
         .execute();
-      const abandoned = rows.filter((row) => isDead(row.owner));
-      const changes = { released_at: BigInt(this.clock.now()), reason: 'gateway_restarted' };
+      const abandoned = rows.filter((row) => isVoid(row.owner, millis(row.reserved_at)));
+      const changes = { released_at: BigInt(this.clock.now()), reason: 'search_abandoned' };
       for (const { id } of abandoned) await transition(tx, id, mayRelease, changes);
       return abandoned.length;
     });
@@ -381,6 +400,23 @@ export class TransferBooks {
     );
     return row?.relayer_nonce;
   }
+}
+
+async function vanishedIntents(
+  db: LedgerTx,
+  chainId: number,
+  relayer: Address,
+  used: bigint,
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('intents')
+    .select('id')
+    .where('chain_id', '=', BigInt(chainId))
+    .where('relayer', '=', relayer)
+    .where('relayer_nonce', '>=', used)
+    .where('mined_at', 'is not', null)
+    .execute();
+  return rows.map((row) => row.id);
 }
 
 async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {

@@ -18,10 +18,13 @@ export interface SettlementChain {
   balance(account: Address): Promise<bigint>;
   logs(filter: LogFilter): Promise<readonly ChainLog[]>;
   /**
-   * Runs a call without a transaction: undefined when it succeeds, or the data that it reverts
-   * with (`0x` when there is none).
+   * Runs a call at the end of a block, without a transaction: undefined when it succeeds, or the
+   * data that it reverts with (`0x` when there is none).
    */
-  revertData(call: { from: Address; to: Address; data: Uint8Array }): Promise<Hex | undefined>;
+  revertData(
+    call: { from: Address; to: Address; data: Uint8Array },
+    block: bigint,
+  ): Promise<Hex | undefined>;
   /** EIP-3009 `authorizationState` as of a block: used or cancelled. */
   isAuthorizationUsed(
     asset: Address,

@@ -69,6 +69,7 @@ export class FacilitatedSettlement {
         return Promise.resolve();
       },
       reopen: () => Promise.resolve(),
+      overturned: (id) => this.#outcomes.announce(id),
     });
   }
 

@@ -1,6 +1,13 @@
 import type { Payment } from '../ledger/payment.js';
 import { followToSafeHead } from './finality.js';
+import { overturnFailures } from './overturned.js';
 import type { SettlementParts } from './parts.js';
+
+/**
+ * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
+ * process that is older has lost its search: its release could not be written when the disk was full.
+ */
+const RESERVED_MS_MAX = 120_000;
 
 /** What a way of settling does when the household comes round. */
 export interface Chores {
@@ -10,6 +17,8 @@ export interface Chores {
   takeUp(payment: Payment): Promise<void>;
   /** Settled transfers vanished in a reorganization and are open again. */
   reopen(): Promise<void>;
+  /** A payment that had failed is settled after all. */
+  overturned(paymentId: string): void;
 }
 
 /**
@@ -53,8 +62,13 @@ export class Household {
   async #takeUpOpenPayments(): Promise<void> {
     const { books, ledger, log } = this.parts;
     const living = await books.leases.living(ledger.owner);
-    const released = await books.releaseAbandoned((owner) => !living.has(owner));
-    if (released > 0) log.info({ released }, 'released the reservations of a dead process');
+    const now = this.parts.clock.now();
+    // Either way: the wall clock may have been set back since.
+    const isLost = (reservedAt: number) => Math.abs(now - reservedAt) > RESERVED_MS_MAX;
+    const released = await books.releaseAbandoned(
+      (owner, reservedAt) => !living.has(owner) || (owner === ledger.owner && isLost(reservedAt)),
+    );
+    if (released > 0) log.info({ released }, 'released reservations that nobody will answer');
     for (const payment of await books.openPayments()) {
       const { id, owner } = payment;
       if (owner !== ledger.owner) {
@@ -100,6 +114,7 @@ export class Household {
     const { clock, settings } = this.parts;
     if (clock.monotonicMs() - this.#finalityAtMs < settings.finalityMs) return;
     this.#finalityAtMs = clock.monotonicMs();
+    for (const id of await overturnFailures(this.parts)) this.chores.overturned(id);
     const vanished = await followToSafeHead(this.parts);
     if (vanished.length === 0) return;
     await this.chores.reopen();

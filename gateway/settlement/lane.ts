@@ -45,6 +45,8 @@ export class Lane {
   #needed = 0n;
   /** What is being signed now: one batch at a time, so that nonces stay in order. */
   #signing: readonly Payment[] = [];
+  /** Signatures under way: their intents may be in the books and not in the air yet. */
+  #underway = 0;
   /** Not yet in a block: these bound the work that the lane takes. */
   readonly #inFlight = new Set<Flight>();
   /** Not yet confirmed. */
@@ -104,14 +106,9 @@ export class Lane {
       return;
     }
     const used = await chain.nonce(this.address);
-    const open = await books.openIntents(chain.chainId, this.address);
     const last = await books.lastNonce(chain.chainId, this.address);
     this.#nextNonce = last === undefined || last + 1n < used ? used : last + 1n;
-    const flying = new Set([...this.#flying].map((flight) => flight.intent.id));
-    const grounded = open.filter((intent) => !flying.has(intent.id));
-    const flights = grounded.map((intent) => this.#fly(intent));
-    // The very bytes that were committed before the crash; what is mined already stays as it is.
-    for (const flight of flights) await flight.broadcast();
+    await this.#takeUp(used);
     await this.#fillGaps(used);
     this.#halted = undefined;
     await this.refreshBalance();
@@ -169,11 +166,21 @@ export class Lane {
     }
   }
 
-  async #sign(
+  #sign(
     purpose: IntentPurpose,
     call: Call,
     payments: readonly Payment[],
     nonce = this.#nextNonce,
+  ): Promise<Flight | undefined> {
+    this.#underway += 1;
+    return this.#signAt(nonce, purpose, call, payments).finally(() => (this.#underway -= 1));
+  }
+
+  async #signAt(
+    nonce: bigint,
+    purpose: IntentPurpose,
+    call: Call,
+    payments: readonly Payment[],
   ): Promise<Flight | undefined> {
     const { random, chain, books, facts, settings, checkpoint } = this.parts;
     const { gasLimit, to, data } = call;
@@ -243,7 +250,10 @@ export class Lane {
         this.parts.onEnded(moved, unmoved);
       },
       onOutOfGasMoney: (neededWei) => this.#runDry(neededWei),
-      onGap: (used) => this.#fillGaps(used),
+      onGap: async (used) => {
+        await this.#takeUp(used);
+        await this.#fillGaps(used);
+      },
     });
     this.#inFlight.add(flight);
     this.#flying.add(flight);
@@ -257,6 +267,31 @@ export class Lane {
     this.#halted = 'out-of-gas-money';
     const fields = { relayer: this.address, balanceWei: this.#balance.toString() };
     this.parts.log.error(fields, 'the relayer is out of gas money: no new paid work');
+  }
+
+  /** Takes up the open intents of the books, those included whose blocks are gone. */
+  async #takeUp(used: bigint): Promise<void> {
+    const { books, chain, log } = this.parts;
+    const reopened = await books.reopenIntents(chain.chainId, this.address, used);
+    if (reopened > 0) log.warn({ relayer: this.address, reopened }, 'mined transactions vanished');
+    await this.#flyOpenIntents();
+  }
+
+  /** Takes up intents that another gateway opened again, when it saw that their block is gone. */
+  async takeUpLeftovers(): Promise<void> {
+    if (this.#lease) await this.#flyOpenIntents();
+  }
+
+  async #flyOpenIntents(): Promise<void> {
+    const { books, chain } = this.parts;
+    if (this.#underway > 0) return;
+    const open = await books.openIntents(chain.chainId, this.address);
+    if (this.#underway > 0) return;
+    const flying = new Set([...this.#flying].map((flight) => flight.intent.id));
+    const grounded = open.filter((intent) => !flying.has(intent.id));
+    const flights = grounded.map((intent) => this.#fly(intent));
+    // The very bytes that were committed before; what is mined already stays as it is.
+    for (const flight of flights) await flight.broadcast();
   }
 
   /** Closes nonces below ours that nobody will ever use, so that ours can be mined. */

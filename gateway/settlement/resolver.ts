@@ -47,13 +47,23 @@ export async function investigate(
   // The transfer is valid strictly before validBefore (EIP-3009), by the time of its block.
   if (confirmed.timestamp >= validBefore)
     return { kind: 'impossible', reason: reasons.validBefore };
-  const data = await chain.revertData({ from: relayer, ...trialCall(payment.authorization) });
+  // A use in the newest blocks is not confirmed yet; what the token says now may be because of it.
+  if (depth > 0n && (await chain.isAuthorizationUsed(asset, from, nonce, head.number)))
+    return { kind: 'unclear' };
+  const trial = { from: relayer, ...trialCall(payment.authorization) };
+  const data = await chain.revertData(trial, head.number);
   if (data === undefined) return { kind: 'possible' };
   const revert = readRevert(data);
-  // Used in a block above the one that was asked: by whom and for what, its logs will tell.
-  if (!revert || revert.reason === reasons.nonceUsed) return { kind: 'unclear' };
+  if (!revert || PASSING.has(revert.reason)) return { kind: 'unclear' };
   return { kind: 'impossible', reason: revert.reason };
 }
+
+/**
+ * What the simulation may say because of a transfer that the question before did not see yet, when
+ * a block came between the two or nodes are apart. Both are asked for by themselves, at a block
+ * that has its confirmations.
+ */
+const PASSING = new Set<string>([reasons.nonceUsed, reasons.validBefore]);
 
 /** The authorization is used up: by a transfer to the payee, or by its cancellation. */
 async function findUse(

@@ -129,9 +129,10 @@ export function createRpcChain(chainId: number, rpc: RpcRequester): SettlementCh
         fromBlock: toQuantity(fromBlock),
         toBlock: toBlock === undefined ? 'latest' : toQuantity(toBlock),
       }),
-    revertData: async ({ from, to, data: input }) => {
+    revertData: async ({ from, to, data: input }, block) => {
       try {
-        await call(data, 'eth_call', { from, to, data: bytesToHex(input) }, 'latest');
+        const request = { from, to, data: bytesToHex(input) };
+        await call(data, 'eth_call', request, toQuantity(block));
         return undefined;
       } catch (error) {
         return revertDataOf(error);

@@ -2,6 +2,7 @@ import { refuse, type Refusal } from '../domain/refusal.js';
 import type { UnixSeconds } from '../domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
+import { maySign } from '../ledger/status.js';
 import type { Authorization } from '../payment/authorization.js';
 import type { BlockFacts } from './chain.js';
 import { ChainFacts } from './facts.js';
@@ -74,6 +75,7 @@ export class Settlement {
       },
       // Transactions of ours that left the chain are open again: they go out as they were signed.
       reopen: () => this.#startLanes(),
+      overturned: (id) => this.#outcomes.announce(id),
     });
   }
 
@@ -119,7 +121,7 @@ export class Settlement {
   /** Settles a served payment; says `pending` after `waitMs` while the work goes on. */
   async settle(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome> {
     const payment = await this.parts.ledger.get(paymentId);
-    if (payment?.status === 'served') this.#enqueue(payment);
+    if (payment && isToBeSigned(payment)) this.#enqueue(payment);
     return this.outcome(paymentId, options);
   }
 
@@ -218,7 +220,7 @@ export class Settlement {
   async #resolve(paymentId: string): Promise<void> {
     const payment = await this.parts.ledger.get(paymentId);
     if (!payment) return;
-    if (payment.status === 'served' && !this.#isExpired(payment)) {
+    if (isToBeSigned(payment) && !this.#isExpired(payment)) {
       this.#enqueue(payment);
       return;
     }
@@ -242,9 +244,9 @@ export class Settlement {
         return;
       case 'possible': {
         if (payment.failedCalls + 1 >= settings.callAttemptsMax) return;
-        if (payment.status !== 'served') await books.recordRetry(payment.id);
+        if (!isToBeSigned(payment)) await books.recordRetry(payment.id);
         const retried = await this.parts.ledger.get(payment.id);
-        if (retried?.status === 'served') this.#enqueue(retried);
+        if (retried && isToBeSigned(retried)) this.#enqueue(retried);
         return;
       }
       case 'unclear':
@@ -265,9 +267,13 @@ export class Settlement {
       await lane.checkLease();
       if (lane.halted === 'not-started' || lane.halted === 'leased-elsewhere') await lane.start();
       else if (lane.halted === 'out-of-gas-money') await lane.refreshBalance();
+      await lane.takeUpLeftovers();
     }
   }
 }
+
+/** Whether it waits for a transaction: for the first one, or for another after one came to nothing. */
+const isToBeSigned = ({ facts }: Payment): boolean => maySign(facts) === undefined;
 
 const summary = (finding: { kind: string; reason?: string }) => ({
   finding: finding.kind,

@@ -3,9 +3,9 @@ import { createLocalSigner } from '../../gateway/settlement/signer.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { deferred } from '../support/deferred.js';
 import { BINDING, someReply } from '../support/payments.js';
-import { realClock } from '../support/ports.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { type Bench, type BenchOptions, startBench } from '../support/settlements.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 let server: TestPostgres;
@@ -35,14 +35,6 @@ async function openWithKey(key: `0x${string}`): Promise<Bench> {
   const signer = createLocalSigner(key);
   await chain.client.setBalance({ address: signer.address, value: 10n ** 18n });
   return open({ signers: [signer] });
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error('it never came to be');
-    await realClock.sleep(20);
-  }
 }
 
 describe('two gateways on one PostgreSQL ledger', () => {

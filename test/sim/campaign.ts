@@ -1,0 +1,84 @@
+import { performance } from 'node:perf_hooks';
+import { FAULTS, OUTCOMES } from './faults.js';
+import type { Sabotage } from './machine.js';
+import { runWorld, type WorldResult } from './world.js';
+
+export interface CampaignOptions {
+  /** The first seed, and how many. */
+  readonly from: number;
+  readonly seeds: number;
+  readonly sabotage?: Sabotage;
+  /** Ends the campaign at the first world in which something does not hold. */
+  readonly untilViolated?: boolean;
+  /** Told every few seconds how far it is, and of every violation. */
+  readonly progress?: (line: string) => void;
+}
+
+/** What became of many worlds. */
+export interface Campaign {
+  readonly from: number;
+  readonly seeds: number;
+  /** Real seconds that it took. */
+  readonly seconds: number;
+  /** Seconds that passed in all worlds together. */
+  readonly simulatedSeconds: number;
+  /** How often each fault and each outcome occurred. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly violated: readonly Pick<WorldResult, 'seed' | 'violations'>[];
+}
+
+const PROGRESS_MS = 10_000;
+
+/** Runs one world after another. */
+export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
+  const { from, seeds, sabotage, progress, untilViolated = false } = options;
+  const startedMs = performance.now();
+  const counts = new Map<string, number>();
+  const violated: Pick<WorldResult, 'seed' | 'violations'>[] = [];
+  let [ran, simulatedSeconds, toldMs] = [0, 0, startedMs];
+  for (let seed = from; seed < from + seeds; seed += 1) {
+    const result = await runWorld({ seed, ...(sabotage && { sabotage }) });
+    ran += 1;
+    simulatedSeconds += result.seconds;
+    for (const [what, times] of result.counts) counts.set(what, (counts.get(what) ?? 0) + times);
+    const { violations } = result;
+    if (violations.length > 0) {
+      violated.push({ seed, violations });
+      progress?.(`seed ${seed}: ${violations.join('; ')}`);
+      if (untilViolated) break;
+    }
+    if (performance.now() - toldMs < PROGRESS_MS) continue;
+    toldMs = performance.now();
+    const seconds = Math.round((toldMs - startedMs) / 1000);
+    progress?.(`${ran} of ${seeds} worlds, ${violated.length} violated, ${seconds} s`);
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  return { from, seeds: ran, seconds, simulatedSeconds, counts, violated };
+}
+
+/** Every fault and outcome that the simulator knows and that did not occur. */
+export function missing(counts: Campaign['counts']): readonly string[] {
+  return [...FAULTS, ...OUTCOMES].filter((what) => !counts.has(what));
+}
+
+/** A campaign for a person to read. */
+export function summary({ from, seeds, seconds, simulatedSeconds, counts, violated }: Campaign) {
+  const total = (what: string) => `${String(counts.get(what) ?? 0).padStart(9)}  ${what}`;
+  const others = [...counts.keys()].filter(
+    (what) => !(FAULTS as readonly string[]).includes(what) && !what.startsWith('process.'),
+  );
+  const replays = violated.flatMap(({ seed, violations }) => [
+    `seed ${seed}: npm run sim -- --seed ${seed} --trace`,
+    ...violations.map((violation) => `  ${violation}`),
+  ]);
+  return [
+    `${seeds} worlds from seed ${from} on, ${violated.length} violated, ${seconds.toFixed(0)} s ` +
+      `(${((seconds * 1000) / Math.max(seeds, 1)).toFixed(0)} ms each), ` +
+      `${(simulatedSeconds / 3600).toFixed(1)} simulated hours`,
+    'Faults:',
+    ...FAULTS.map(total),
+    'Outcomes:',
+    ...others.sort().map(total),
+    ...replays,
+  ].join('\n');
+}

@@ -1,0 +1,230 @@
+import {
+  decodeAbiParameters,
+  encodeAbiParameters,
+  encodeErrorResult,
+  hashDomain,
+  keccak256,
+  numberToHex,
+  parseAbi,
+  parseAbiParameters,
+  stringToHex,
+  toFunctionSelector,
+} from 'viem';
+import {
+  BASE_CHAIN_ID,
+  MULTICALL3_ADDRESS,
+  USDC_ADDRESS,
+  USDC_DOMAIN,
+} from '../../../contracts-abi/addresses.js';
+import {
+  address,
+  bytes32,
+  unixSeconds,
+  usdcUnits,
+  type Address,
+  type Hex,
+} from '../../../gateway/domain/units.js';
+import type { SignedAuthorization } from '../../../gateway/payment/authorization.js';
+import { isSignatureGood } from '../purses.js';
+import {
+  authorizationText,
+  copyState,
+  type CallResult,
+  type ChainState,
+  type Emitted,
+  type Environment,
+} from './state.js';
+
+/**
+ * The two contracts that the gateway calls, as far as it calls them: USDC (FiatTokenV2_2) and
+ * Multicall3. The rules, their order and their words are those of the deployed contracts; what the
+ * development token does on a real EVM is tested elsewhere.
+ */
+export const TOKEN = address(USDC_ADDRESS);
+const MULTICALL = address(MULTICALL3_ADDRESS);
+
+const topic = (event: string) => keccak256(stringToHex(event));
+const USED = topic('AuthorizationUsed(address,bytes32)');
+const CANCELED = topic('AuthorizationCanceled(address,bytes32)');
+export const TRANSFER = topic('Transfer(address,address,uint256)');
+
+const AUTHORIZATION = 'address,address,uint256,uint256,uint256,bytes32';
+const selector = (signature: string) => toFunctionSelector(`function ${signature}`);
+const CALL = {
+  transferByKey: selector(`transferWithAuthorization(${AUTHORIZATION},uint8,bytes32,bytes32)`),
+  transferByBytes: selector(`transferWithAuthorization(${AUTHORIZATION},bytes)`),
+  authorizationState: selector('authorizationState(address,bytes32)'),
+  balanceOf: selector('balanceOf(address)'),
+  name: selector('name()'),
+  version: selector('version()'),
+  domainSeparator: selector('DOMAIN_SEPARATOR()'),
+  aggregate3: selector('aggregate3((address,bool,bytes)[])'),
+  chainId: selector('getChainId()'),
+  blockNumber: selector('getBlockNumber()'),
+  timestamp: selector('getCurrentBlockTimestamp()'),
+  baseFee: selector('getBasefee()'),
+};
+const CALLS = parseAbiParameters('(address target, bool allowFailure, bytes callData)[]');
+const RESULTS = parseAbiParameters('(bool success, bytes returnData)[]');
+const TRANSFER_BYTES = parseAbiParameters(`${AUTHORIZATION},bytes`);
+const ERROR = parseAbi(['error Error(string)']);
+const SEPARATOR = hashDomain({
+  domain: { ...USDC_DOMAIN, chainId: BigInt(BASE_CHAIN_ID), verifyingContract: TOKEN },
+  types: {
+    EIP712Domain: [
+      { name: 'name', type: 'string' },
+      { name: 'version', type: 'string' },
+      { name: 'chainId', type: 'uint256' },
+      { name: 'verifyingContract', type: 'address' },
+    ],
+  },
+});
+
+const word = (value: bigint | number | boolean): Hex => numberToHex(BigInt(value), { size: 32 });
+const padded = (account: Address): Hex => `0x${account.slice(2).padStart(64, '0')}`;
+const text = (value: string): Hex => encodeAbiParameters([{ type: 'string' }], [value]);
+const returned = (data: Hex, logs: readonly Emitted[] = []): CallResult => ({
+  ok: true,
+  data,
+  logs,
+});
+const REVERTS = new Map<string, CallResult>();
+
+function reverted(why: string): CallResult {
+  const known = REVERTS.get(why);
+  if (known) return known;
+  const data = encodeErrorResult({ abi: ERROR, errorName: 'Error', args: [why] });
+  const result: CallResult = { ok: false, data };
+  REVERTS.set(why, result);
+  return result;
+}
+
+/** Runs one call; `state` is changed only when it succeeds. */
+export function callContract(
+  state: ChainState,
+  to: Address,
+  data: Hex,
+  environment: Environment,
+): CallResult {
+  if (to === TOKEN) return callToken(state, data, environment);
+  if (to === MULTICALL) return callMulticall(state, data, environment);
+  // An account without code takes any call.
+  return returned('0x');
+}
+
+function callMulticall(state: ChainState, data: Hex, environment: Environment): CallResult {
+  switch (data.slice(0, 10)) {
+    case CALL.chainId:
+      return returned(word(environment.chainId));
+    case CALL.blockNumber:
+      return returned(word(environment.number));
+    case CALL.timestamp:
+      return returned(word(environment.timestamp));
+    case CALL.baseFee:
+      return returned(word(environment.baseFee));
+    case CALL.aggregate3:
+      return aggregate(state, data, environment);
+    default:
+      return { ok: false, data: '0x' };
+  }
+}
+
+function aggregate(state: ChainState, data: Hex, environment: Environment): CallResult {
+  const [calls] = decodeAbiParameters(CALLS, `0x${data.slice(10)}`);
+  const trial = copyState(state);
+  const logs: Emitted[] = [];
+  const results: { success: boolean; returnData: Hex }[] = [];
+  for (const { target, allowFailure, callData } of calls) {
+    const result = callContract(trial, address(target), callData, environment);
+    if (!result.ok && !allowFailure) return reverted('Multicall3: call failed');
+    if (result.ok) logs.push(...result.logs);
+    results.push({ success: result.ok, returnData: result.data });
+  }
+  Object.assign(state, trial);
+  return returned(encodeAbiParameters(RESULTS, [results]), logs);
+}
+
+function callToken(state: ChainState, data: Hex, { timestamp }: Environment): CallResult {
+  const at = (index: number): Hex => `0x${data.slice(10 + 64 * index, 74 + 64 * index)}`;
+  const account = (index: number): Address => address(`0x${at(index).slice(26)}`);
+  switch (data.slice(0, 10)) {
+    case CALL.authorizationState:
+      return returned(word(state.authorizations.has(authorizationText(account(0), at(1)))));
+    case CALL.balanceOf:
+      return returned(word(state.balances.get(account(0)) ?? 0n));
+    case CALL.name:
+      return returned(text(USDC_DOMAIN.name));
+    case CALL.version:
+      return returned(text(USDC_DOMAIN.version));
+    case CALL.domainSeparator:
+      return returned(SEPARATOR);
+    case CALL.transferByKey: {
+      const v = at(6).slice(-2);
+      return transfer(
+        state,
+        authorizationOf(at, `0x${at(7).slice(2)}${at(8).slice(2)}${v}`),
+        timestamp,
+      );
+    }
+    case CALL.transferByBytes: {
+      const signature = decodeAbiParameters(TRANSFER_BYTES, `0x${data.slice(10)}`)[6];
+      return transfer(state, authorizationOf(at, signature), timestamp);
+    }
+    default:
+      return { ok: false, data: '0x' };
+  }
+}
+
+function authorizationOf(at: (index: number) => Hex, signature: Hex): SignedAuthorization {
+  return {
+    chainId: BASE_CHAIN_ID,
+    asset: TOKEN,
+    from: address(`0x${at(0).slice(26)}`),
+    to: address(`0x${at(1).slice(26)}`),
+    value: usdcUnits(BigInt(at(2))),
+    validAfter: unixSeconds(Number(at(3))),
+    validBefore: unixSeconds(Number(at(4))),
+    nonce: bytes32(at(5)),
+    signature,
+  };
+}
+
+/** `transferWithAuthorization` in the order in which FiatTokenV2_2 checks. */
+export function transfer(
+  state: ChainState,
+  authorization: SignedAuthorization,
+  timestamp: number,
+): CallResult {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  if (state.isPaused) return reverted('Pausable: paused');
+  if (state.blacklisted.has(from) || state.blacklisted.has(to))
+    return reverted('Blacklistable: account is blacklisted');
+  if (timestamp <= validAfter) return reverted('FiatTokenV2: authorization is not yet valid');
+  if (timestamp >= validBefore) return reverted('FiatTokenV2: authorization is expired');
+  const key = authorizationText(from, nonce);
+  if (state.authorizations.has(key))
+    return reverted('FiatTokenV2: authorization is used or canceled');
+  if (!isSignatureGood(authorization)) return reverted('FiatTokenV2: invalid signature');
+  const balance = state.balances.get(from) ?? 0n;
+  if (balance < value) return reverted('ERC20: transfer amount exceeds balance');
+  state.authorizations.set(key, 'used');
+  state.balances.set(from, balance - value);
+  state.balances.set(to, (state.balances.get(to) ?? 0n) + value);
+  return returned('0x', [
+    { address: TOKEN, topics: [USED, padded(from), nonce], data: '0x' },
+    transferLog(from, to, value),
+  ]);
+}
+
+export function transferLog(from: Address, to: Address, value: bigint): Emitted {
+  return { address: TOKEN, topics: [TRANSFER, padded(from), padded(to)], data: word(value) };
+}
+
+/** `cancelAuthorization`, once its signature was found good. */
+export function cancel(state: ChainState, payer: Address, nonce: Hex): CallResult {
+  const key = authorizationText(payer, nonce);
+  if (state.authorizations.has(key))
+    return reverted('FiatTokenV2: authorization is used or canceled');
+  state.authorizations.set(key, 'cancelled');
+  return returned('0x', [{ address: TOKEN, topics: [CANCELED, padded(payer), nonce], data: '0x' }]);
+}

@@ -1,0 +1,285 @@
+import { bytesToHex, parseTransaction } from 'viem';
+import { statusOf, type PaymentFacts, type PaymentStatus } from '../../gateway/ledger/status.js';
+import { MULTICALL3 } from '../../gateway/payment/on-chain.js';
+import { SETTLEMENT_DEFAULTS } from '../../gateway/settlement/settings.js';
+import { unixMillis, type Bytes32 } from '../../gateway/domain/units.js';
+import type { Chain } from './chain/chain.js';
+import { addressTopic, AUTHORIZATION_USED } from '../../gateway/settlement/results.js';
+import type { Customers, Delivery } from './customers.js';
+import type { Disk } from './disk.js';
+import type { Engine } from './engine.js';
+import type { Note } from './purses.js';
+import type { SimSigner } from './relayers.js';
+import type { Trace } from './trace.js';
+
+export interface CheckParts {
+  readonly chain: Chain;
+  readonly disk: Disk;
+  readonly customers: Customers;
+  readonly engine: Engine;
+  readonly notes: readonly Note[];
+  readonly signers: readonly SimSigner[];
+  readonly trace: Trace;
+  readonly granted: number;
+  violation(what: string): void;
+}
+
+interface Row {
+  readonly id: string;
+  readonly nonce: string;
+  readonly payer: string;
+  readonly status: PaymentStatus;
+  readonly facts: PaymentFacts;
+  readonly transaction: string | null;
+  readonly body: string | undefined;
+  readonly failedCalls: number;
+}
+
+type Sql = Record<string, unknown>;
+
+const FACTS = {
+  served_at: 'servedAt',
+  signed_at: 'signedAt',
+  broadcast_at: 'broadcastAt',
+  settled_at: 'settledAt',
+  final_at: 'finalAt',
+  reorged_at: 'reorgedAt',
+  released_at: 'releasedAt',
+  failed_at: 'failedAt',
+} as const;
+
+function factsOf(row: Sql): PaymentFacts {
+  const facts: Record<string, unknown> = { reservedAt: unixMillis(Number(row['reserved_at'])) };
+  for (const [column, fact] of Object.entries(FACTS)) {
+    const value = row[column];
+    if (value !== null) facts[fact] = unixMillis(Number(value));
+  }
+  return facts as unknown as PaymentFacts;
+}
+
+function rowsOf(disk: Disk): Row[] {
+  return disk.query('select * from payments order by reserved_at, id').map((row) => {
+    const facts = factsOf(row);
+    const body = row['reply_body'];
+    return {
+      id: String(row['id']),
+      nonce: String(row['nonce']),
+      payer: String(row['payer']),
+      status: statusOf(facts),
+      facts,
+      transaction: row['transaction_hash'] as string | null,
+      body: body instanceof ArrayBuffer ? Buffer.from(body).toString('utf8') : undefined,
+      failedCalls: Number(row['failed_calls']),
+    };
+  });
+}
+
+/** A transfer of one authorization's money in the chain as it is in the end. */
+interface Moved {
+  readonly transaction: Bytes32;
+  readonly isOurs: boolean;
+}
+
+function movesOf(chain: Chain, { authorization }: Note): Moved[] {
+  const { from, nonce } = authorization;
+  return chain.blocks.flatMap(({ mined }) =>
+    mined.flatMap(({ transaction, logs }) =>
+      logs.some(
+        ({ topics: [event, payer, used] }) =>
+          event === AUTHORIZATION_USED && payer === addressTopic(from) && used === nonce,
+      )
+        ? [{ transaction: transaction.hash, isOurs: transaction.kind === 'signed' }]
+        : [],
+    ),
+  );
+}
+
+/** Checks a delivery at its own moment (I2): the chain of that time has, or had, the transfer. */
+export function checkDelivery(chain: Chain, delivery: Delivery): string | undefined {
+  const { note, transaction } = delivery;
+  const { from, to, value, nonce } = note.authorization;
+  for (const { mined } of chain.everMade.values()) {
+    for (const { transaction: one, logs } of mined) {
+      if (one.hash !== transaction) continue;
+      const used = logs.findIndex(
+        ({ topics: [event, payer, what] }) =>
+          event === AUTHORIZATION_USED && payer === addressTopic(from) && what === nonce,
+      );
+      const transfer = used < 0 ? undefined : logs[used + 1];
+      const [, sender, receiver] = transfer?.topics ?? [];
+      const isPaid =
+        sender === addressTopic(from) &&
+        receiver === addressTopic(to) &&
+        BigInt(transfer?.data ?? '0x0') === value;
+      if (isPaid) return undefined;
+    }
+  }
+  return `I2: ${note.name} was delivered without its transfer in ${transaction}`;
+}
+
+/** Every check that needs no process, on the disk and the chain as they are in the end. */
+export function checkBooks(parts: CheckParts): void {
+  const rows = rowsOf(parts.disk);
+  checkPayments(parts, rows);
+  checkHistory(parts);
+  checkNonces(parts);
+  checkCredits(parts);
+  for (const { status, failedCalls, facts } of rows) {
+    parts.trace.count(`payment.${status}`);
+    if (failedCalls > 0) parts.trace.count('payment.retried');
+    if (facts.reorgedAt !== undefined) parts.trace.count('payment.reorged');
+  }
+}
+
+/** I1, I2 and I6: one charge for each authorization, and what was delivered was paid. */
+function checkPayments({ chain, customers, notes, trace, violation }: CheckParts, rows: Row[]) {
+  for (const note of notes) {
+    const { nonce, from } = note.authorization;
+    const mine = rows.filter((row) => row.nonce === nonce && row.payer === from);
+    const live = mine.filter(({ status }) => status !== 'released');
+    const moves = movesOf(chain, note);
+    const deliveries = customers.deliveries.filter((one) => one.note === note);
+    const bodies = new Set(deliveries.map(({ body }) => body));
+    const [row] = live;
+    if (live.length > 1) violation(`I1: ${note.name} has ${live.length} live payments`);
+    if (moves.length > 1) violation(`I1: ${note.name} was moved ${moves.length} times`);
+    if (bodies.size > 1) violation(`I1: ${note.name} was delivered as ${bodies.size} searches`);
+    const isPaid = row?.status === 'final' || row?.status === 'settled';
+    const [move] = moves;
+    if (isPaid) {
+      if (!move) violation(`I2: ${note.name} is ${row.status}, but nothing was moved`);
+      else if (move.transaction !== row.transaction)
+        violation(
+          `I2: ${note.name} settled in ${String(row.transaction)}, not ${move.transaction}`,
+        );
+      else if (!move.isOurs) trace.count('payment.adopted', note.name);
+      if (bodies.size > 0 && !bodies.has(row.body ?? ''))
+        violation(`I1: what was delivered for ${note.name} is not what is kept`);
+    } else if (move?.isOurs) {
+      violation(`I2: ${note.name} is ${row?.status ?? 'unknown'}, but we moved its money`);
+    }
+    if (deliveries.length > 0 && !isPaid) {
+      // The one excuse: it was paid, a reorganization took that back, and it cannot be paid again.
+      const isExcused = row?.status === 'failed' && row.facts.reorgedAt !== undefined;
+      if (!isExcused)
+        violation(`I2: ${note.name} was delivered, but is ${row?.status ?? 'unknown'}`);
+      else trace.count('payment.lost-by-reorg', note.name);
+    }
+    const isToldFailed = customers.givenUp.some(
+      (one) => one.note === note && one.code === 'settlement_failed',
+    );
+    if (isToldFailed && (isPaid || move?.isOurs)) {
+      // The one excuse: a reorganization put the failed call where it succeeds.
+      const isExcused = isPaid && row.facts.reorgedAt !== undefined;
+      if (!isExcused) violation(`I2: ${note.name} was called failed and is paid`);
+      else trace.count('payment.overturned', note.name);
+    }
+  }
+  const open = rows.filter(({ status }) => !ENDS.has(status));
+  if (open.length > 0) violation(`I6: ${open.length} payments are open when nothing runs`);
+}
+
+const ENDS = new Set<PaymentStatus>(['released', 'failed', 'settled', 'final']);
+
+/** What may follow each state from which nothing else leads on. */
+const AFTER_END: Partial<Record<PaymentStatus, readonly PaymentStatus[]>> = {
+  released: ['released'],
+  failed: ['failed'],
+  final: ['final'],
+  settled: ['settled', 'final', 'reorged'],
+};
+
+/**
+ * I8: only reorganizations lead away from an end (settled → reorged, failed → settled), in every
+ * state that the disk ever saw.
+ */
+function checkHistory({ disk, trace, violation }: CheckParts): void {
+  const last = new Map<string, PaymentStatus>();
+  for (const row of disk.query('select * from history order by step')) {
+    const id = String(row['id']);
+    const status = statusOf(factsOf(row));
+    const before = last.get(id);
+    const allowed = before && AFTER_END[before];
+    const isOverturned =
+      before === 'failed' && status === 'settled' && trace.counts.has('chain.reorg');
+    if (allowed && !allowed.includes(status) && !isOverturned)
+      violation(`I8: payment ${id} went from ${before} to ${status}`);
+    last.set(id, status);
+  }
+}
+
+/** I7: relayer nonces are contiguous, one intent each; a replacement keeps its nonce and its call. */
+function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): void {
+  const intents = disk.query('select * from intents order by relayer_nonce');
+  const transactions = disk.query('select * from transactions');
+  for (const { address } of signers) {
+    const mine = intents.filter((intent) => intent['relayer'] === address);
+    const used = Number(chain.head.after.nonces.get(address) ?? 0n);
+    const known = new Set(mine.map((intent) => Number(intent['relayer_nonce'])));
+    const first = Number(chain.blocks[0]?.after.nonces.get(address) ?? 0n);
+    const stolen =
+      used - first - mine.filter((intent) => Number(intent['relayer_nonce']) < used).length;
+    // What a reorganization took from an intent without payments is made good at the next use.
+    const highest = Math.max(-1, ...known);
+    const isTaken = trace.counts.has('chain.reorg-of-transactions');
+    if (highest >= used && !isTaken) violation(`I7: nonce ${highest} of ${address} was never used`);
+    const thefts = trace.counts.get('stranger.took-nonce') ?? 0;
+    if (stolen > thefts) violation(`I7: ${stolen} nonces of ${address} are not in the books`);
+    for (const intent of mine) {
+      if (intent['mined_at'] === null)
+        violation(`I7: the intent of nonce ${String(intent['relayer_nonce'])} is open`);
+      if (intent['purpose'] === 'filler') trace.count('intent.filler');
+      if (intent['call_to'] === MULTICALL3) trace.count('intent.shared');
+    }
+  }
+  for (const row of transactions) {
+    const intent = intents.find((one) => one['id'] === row['intent_id']);
+    const signed = parseTransaction(bytesToHex(new Uint8Array(row['raw'] as ArrayBuffer)));
+    const isSame =
+      intent &&
+      (signed.nonce ?? 0) === Number(intent['relayer_nonce']) &&
+      signed.to === intent['call_to'] &&
+      (signed.data ?? '0x') === bytesToHex(new Uint8Array(intent['call_data'] as ArrayBuffer));
+    if (!isSame) violation(`I7: ${String(row['hash'])} is not what its intent says`);
+    const { maxFeePerGasCap, batchGasMax } = SETTLEMENT_DEFAULTS;
+    const isBounded =
+      (signed.maxFeePerGas ?? 0n) <= maxFeePerGasCap && (signed.gas ?? 0n) <= batchGasMax;
+    if (!isBounded) violation(`I9: ${String(row['hash'])} is dearer than anything may be`);
+  }
+  const recorded = new Set(transactions.map((row) => row['hash']));
+  for (const { mined } of chain.blocks) {
+    for (const { transaction } of mined) {
+      if (transaction.kind === 'signed' && !recorded.has(transaction.hash))
+        violation(`I7: ${transaction.hash} is on the chain and not in the books`);
+    }
+  }
+}
+
+/** I5: credits add up, none is left held, and only what was answered is spent. */
+function checkCredits(parts: CheckParts): void {
+  const { customers, disk, engine, trace, granted, violation } = parts;
+  const [balance] = disk.query('select * from credit_balances');
+  if (!balance) return;
+  const sum = (name: string) => Number(balance[name]);
+  const [available, held, spent] = [sum('available'), sum('held'), sum('spent')];
+  if (sum('granted') !== granted) violation(`I5: ${sum('granted')} credits instead of ${granted}`);
+  if (available + held + spent !== granted || available < 0)
+    violation(`I5: ${granted} granted, but ${available} + ${held} + ${spent}`);
+  if (held !== 0) violation(`I5: ${held} credits are held when nothing runs`);
+  const posted = new Set(
+    disk
+      .query(`select id from credit_transfers where posted_at is not null and credit = 'spent'`)
+      .map(({ id }) => String(id)),
+  );
+  if (posted.size !== spent) violation(`I5: ${spent} spent in ${posted.size} transfers`);
+  const answered = new Set(engine.runs.map(({ requestId }) => requestId));
+  for (const id of posted) {
+    if (!customers.keyedAsked.includes(id) || !answered.has(id))
+      violation(`I5: a credit was spent for ${id}, which was not answered`);
+  }
+  // A hold lapses after a minute, and a clock that jumps makes a minute of a moment.
+  if (trace.counts.has('clock.step')) return;
+  for (const id of customers.keyed) {
+    if (!posted.has(id)) violation(`I5: ${id} was answered and not spent`);
+  }
+}
