@@ -69,7 +69,7 @@ export class FacilitatedSettlement {
         return Promise.resolve();
       },
       reopen: () => Promise.resolve(),
-      overturned: (id) => this.#outcomes.announce(id),
+      announce: (id) => this.#outcomes.announce(id),
     });
   }
 

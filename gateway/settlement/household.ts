@@ -3,12 +3,6 @@ import { followToSafeHead } from './finality.js';
 import { overturnFailures } from './overturned.js';
 import type { SettlementParts } from './parts.js';
 
-/**
- * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
- * process that is older has lost its search: its release could not be written when the disk was full.
- */
-const RESERVED_MS_MAX = 120_000;
-
 /** What a way of settling does when the household comes round. */
 export interface Chores {
   /** Looks after what the settlement works with: relayers, or a facilitator. */
@@ -17,9 +11,15 @@ export interface Chores {
   takeUp(payment: Payment): Promise<void>;
   /** Settled transfers vanished in a reorganization and are open again. */
   reopen(): Promise<void>;
-  /** A payment that had failed is settled after all. */
-  overturned(paymentId: string): void;
+  /** There is news in the books of a payment that somebody may wait for. */
+  announce(paymentId: string): void;
 }
+
+/**
+ * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
+ * process that is older has lost its search: its release could not be written when the disk was full.
+ */
+const RESERVED_MS_MAX = 120_000;
 
 /**
  * What no event would ever wake: the presence of this process, what is open in the books and what
@@ -114,7 +114,7 @@ export class Household {
     const { clock, settings } = this.parts;
     if (clock.monotonicMs() - this.#finalityAtMs < settings.finalityMs) return;
     this.#finalityAtMs = clock.monotonicMs();
-    for (const id of await overturnFailures(this.parts)) this.chores.overturned(id);
+    for (const id of await overturnFailures(this.parts)) this.chores.announce(id);
     const vanished = await followToSafeHead(this.parts);
     if (vanished.length === 0) return;
     await this.chores.reopen();

@@ -75,7 +75,7 @@ export class Settlement {
       },
       // Transactions of ours that left the chain are open again: they go out as they were signed.
       reopen: () => this.#startLanes(),
-      overturned: (id) => this.#outcomes.announce(id),
+      announce: (id) => this.#outcomes.announce(id),
     });
   }
 

@@ -190,9 +190,10 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     client,
     stop: () => client.close(),
   };
-  const metrics = { gauge: () => undefined };
-  const given = { store, chain, publicUrl: PUBLIC_URL, metrics, ...ports };
-  const payments = await openPayments(config, given);
+  const payments = await openPayments(config, {
+    ...{ store, chain, publicUrl: PUBLIC_URL, ...ports },
+    metrics: { gauge: () => undefined },
+  });
   const search = createSearch({
     run: site.runSearch(process),
     meter: () => () => undefined,
