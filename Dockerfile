@@ -2,7 +2,8 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts
+COPY scripts/steps.mjs scripts/
+RUN node -e "import('./scripts/steps.mjs').then((steps) => steps.ensureInstalled())"
 COPY . .
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 

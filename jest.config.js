@@ -4,7 +4,10 @@ export default {
   roots: ['<rootDir>/dist/test'],
   testMatch: ['**/*.test.js'],
   transform: {},
-  testTimeout: 30_000,
+  globalSetup: '<rootDir>/dist/test/support/interface-total-start.js',
+  setupFilesAfterEnv: ['<rootDir>/dist/test/support/interface-setup.js'],
+  globalTeardown: '<rootDir>/dist/test/support/interface-total.js',
+  testTimeout: 60_000,
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
 };

@@ -92,6 +92,7 @@ async function compare(seconds) {
     access,
     {
       publicUrl: 'http://127.0.0.1',
+      mcp: { keyed: 'http://127.0.0.1/mcp', open: 'http://127.0.0.1/mcp' },
       mailFrom: 'bench@localhost',
       isOutboxShown: false,
       operatorEmails: [],

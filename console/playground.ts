@@ -1,5 +1,5 @@
 /** The playground: searches with a key, or pays from the browser's wallet. */
-import { fetchPaying, messageOf, PaymentProblem } from './wallet.js';
+import { fetchPaying, messageOf, WalletProblem } from './wallet.js';
 
 interface Item {
   readonly title: string;
@@ -57,7 +57,7 @@ async function send(data: FormData, isPaid: boolean): Promise<Response> {
   if (isPaid) return fetchPaying('/search', { method: 'POST', headers: json, body }, say);
   const key = data.get('key');
   if (typeof key !== 'string' || key.trim() === '')
-    throw new PaymentProblem('Put in an API key, or pay from the wallet.');
+    throw new WalletProblem('Put in an API key, or pay from the wallet.');
   return fetch('/search', {
     method: 'POST',
     headers: { ...json, Authorization: `Bearer ${key.trim()}` },

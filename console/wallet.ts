@@ -23,13 +23,14 @@ interface Requirements {
   readonly extra: { readonly name: string; readonly version: string };
 }
 
-interface Challenge {
+/** A payment that the server asks for: PaymentRequired of x402. */
+export interface Challenge {
   readonly resource: unknown;
   readonly accepts: readonly Requirements[];
 }
 
 /** Something that the person can put right; its message is shown as it is. */
-export class PaymentProblem extends Error {}
+export class WalletProblem extends Error {}
 
 /** Seconds by which clocks may differ: the authorization is valid from that long ago. */
 const CLOCK_SKEW_SECONDS = 600;
@@ -45,7 +46,7 @@ export async function fetchPaying(
   if (first.status !== 402 || header === null) return first;
   const challenge = JSON.parse(atob(header)) as Challenge;
   say('Your wallet asks you to sign the payment …');
-  const payment = await sign(challenge);
+  const payment = btoa(JSON.stringify(await paymentFor(challenge)));
   say('Paying …');
   return sendPaid(
     url,
@@ -67,13 +68,14 @@ async function sendPaid(url: string, init: RequestInit, say: (state: string) => 
   }
 }
 
-async function sign({ resource, accepts }: Challenge): Promise<string> {
+/** Lets the wallet sign a payment of exactly what is asked for: PaymentPayload of x402. */
+export async function paymentFor({ resource, accepts }: Challenge): Promise<object> {
   const wallet = window.ethereum;
-  if (!wallet) throw new PaymentProblem('This browser has no wallet.');
+  if (!wallet) throw new WalletProblem('This browser has no wallet.');
   const accepted = accepts.find(({ scheme }) => scheme === 'exact');
-  if (!accepted) throw new PaymentProblem('The server asks for a payment that is not known here.');
+  if (!accepted) throw new WalletProblem('The server asks for a payment that is not known here.');
   const [from] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
-  if (from === undefined) throw new PaymentProblem('The wallet has no account.');
+  if (from === undefined) throw new WalletProblem('The wallet has no account.');
   const chainId = Number(accepted.network.split(':')[1]);
   await useChain(wallet, chainId);
   const now = Math.floor(Date.now() / 1000);
@@ -96,7 +98,7 @@ async function sign({ resource, accepts }: Challenge): Promise<string> {
     params: [from, typedData],
   });
   const payload = { signature, authorization };
-  return btoa(JSON.stringify({ x402Version: 2, resource, accepted, payload }));
+  return { x402Version: 2, resource, accepted, payload };
 }
 
 async function useChain(wallet: Wallet, chainId: number): Promise<void> {
@@ -131,8 +133,12 @@ const TYPES = {
 
 /** What went wrong, for a person. */
 export function messageOf(error: unknown): string {
-  if (error instanceof PaymentProblem) return error.message;
-  const { code } = (error ?? {}) as { code?: unknown };
-  if (code === 4001) return 'You declined in the wallet; nothing was paid.'; // EIP-1193
+  if (error instanceof WalletProblem) return error.message;
+  if (isDeclined(error)) return 'You declined in the wallet; nothing was paid.';
   return 'This did not work. Nothing is known to have been paid; look into Billing or your wallet.';
+}
+
+/** Whether the person said no to the wallet (EIP-1193, "Provider Errors"). */
+export function isDeclined(error: unknown): boolean {
+  return ((error ?? {}) as { code?: unknown }).code === 4001;
 }

@@ -1,10 +1,10 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import { referenceRoutes } from './console/reference/routes.js';
 import type { Log, Random } from './domain/ports.js';
 import { isRefusal, refuse, type Refusal } from './domain/refusal.js';
 import { cors } from './http/cors.js';
 import { sendRefusal } from './http/error-reply.js';
 import { openApiRoute } from './http/openapi-route.js';
-import { referenceRoute } from './http/reference-page.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
 import {
   methodNotAllowed,
@@ -35,7 +35,7 @@ export function createApp(parts: AppParts): Express {
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
   app.get('/openapi.json', openApiRoute());
-  app.get('/docs', referenceRoute());
+  app.use(referenceRoutes());
   app.use('/search', cors);
   app.post('/search', searchRoute(parts));
   app.all('/search', methodNotAllowed);

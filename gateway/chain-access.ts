@@ -1,7 +1,7 @@
 import { USDC_ADDRESS, BASE_CHAIN_ID, USDC_DOMAIN } from '../contracts-abi/addresses.js';
 import { createChainClient, type ChainClient } from './chain/client.js';
 import { preflight } from './chain/preflight.js';
-import type { Config } from './config.js';
+import type { Config, FacilitatorConfig } from './config.js';
 import { startDevChain } from './dev/chain.js';
 import type { DevFacts } from './dev/facts.js';
 import type { Clock, Log, Random } from './domain/ports.js';
@@ -16,8 +16,9 @@ export interface ChainAccess {
   readonly asset: Address;
   readonly domain: { readonly name: string; readonly version: string };
   readonly payTo: Address;
-  /** Key of the account that sends the transfers. */
+  /** The accounts that send the transfers; none where a facilitator does. */
   readonly relayers: readonly Signer[];
+  readonly facilitator?: FacilitatorConfig;
   /** Milliseconds from block to block. */
   readonly blockTimeMs: number;
   readonly client: ChainClient;
@@ -67,22 +68,26 @@ export async function openChain(
     await stop();
     throw error;
   }
-  const { payTo, relayers, blockTimeMs, dev } = source;
-  return { ...token, payTo, relayers, blockTimeMs, client, ...(dev && { dev }), stop };
+  const { rpcUrls: _, ...found } = source;
+  return { ...token, ...found, client, stop };
 }
 
-interface ChainSource extends Pick<ChainAccess, 'payTo' | 'relayers' | 'blockTimeMs' | 'dev'> {
+interface ChainSource extends Omit<ChainAccess, 'chainId' | 'asset' | 'domain' | 'client'> {
   readonly rpcUrls: readonly string[];
-  stop(): Promise<void>;
 }
 
 async function findChain(config: Config, log: Log): Promise<ChainSource> {
   const { chain } = config;
   if (chain.kind === 'development') return startLocal(config, chain.forkUrl, log);
+  const { mover } = chain;
+  const how =
+    'facilitatorUrl' in mover
+      ? { relayers: [], facilitator: mover }
+      : { relayers: await openRelayers(mover) };
   return {
     rpcUrls: chain.rpcUrls,
     payTo: chain.payTo,
-    relayers: await openRelayers(chain.relayer),
+    ...how,
     blockTimeMs: BASE_BLOCK_TIME_MS,
     stop: () => Promise.resolve(),
   };

@@ -49,10 +49,15 @@ const accounts = z
   .transform((text) => text.split(',').flatMap((part) => part.trim() || []))
   .pipe(z.array(account).max(64));
 
-const secret = z
+const SECRET = '(?:[0-9a-fA-F]{2}){32,64}';
+/** One secret, or the new one and older ones that still count. */
+const secrets = z
   .string()
-  .regex(/^(?:[0-9a-fA-F]{2}){32,64}$/, 'must be 64 to 128 hex digits')
-  .transform((text) => Uint8Array.from(Buffer.from(text, 'hex')));
+  .regex(
+    new RegExp(`^${SECRET}(?:,${SECRET}){0,3}$`),
+    'must be 64 to 128 hex digits, or several such',
+  )
+  .transform((text) => text.split(',').map((one) => Uint8Array.from(Buffer.from(one, 'hex'))));
 
 const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits');
 
@@ -97,6 +102,8 @@ const settings = {
     .string()
     .default('')
     .transform((text) => text.split(',').flatMap((part) => part.trim() || [])),
+  /** Whether people can sign in to the console with an Ethereum wallet. */
+  WALLET_SIGN_IN: switched('on'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).optional(),
 
   /** JSON-RPC endpoints of Base, comma-separated. */
@@ -112,6 +119,15 @@ const settings = {
   RELAYER_SIGNER_URL: httpUrl.optional(),
   /** The accounts that it signs for, comma-separated. */
   RELAYER_ADDRESSES: accounts,
+  /** A facilitator that moves the money in place of an own relayer (x402 `/verify`, `/settle`). */
+  FACILITATOR_URL: httpUrl.optional(),
+  /** Its bearer token, where it wants one. */
+  FACILITATOR_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,4096}$/, 'must be printable characters without spaces')
+    .optional(),
+  /** Milliseconds for one settlement by it. */
+  FACILITATOR_TIMEOUT_MS: integer(1000, 180_000, 30_000),
   /** Price of a search paid per request, in USD. */
   PRICE_USD: usd,
   /** Whether the live cost of settlement is added to PRICE_USD, as signed quotes. */
@@ -119,8 +135,8 @@ const settings = {
   /** Chainlink's feed of ETH in USD, read instead of ETH_USD where the price covers the gas. */
   ETH_USD_FEED: account.optional(),
   /** Signs quotes; gateways of one installation share it. Without it one is drawn at each start. */
-  QUOTE_SECRET: secret.optional(),
-  /** Whether wallets that are contracts may pay (ERC-1271, ERC-6492, EIP-7702). */
+  QUOTE_SECRET: secrets.optional(),
+  /** Whether wallets that are contracts may pay and sign in (ERC-1271, ERC-6492, EIP-7702). */
   CONTRACT_WALLETS: switched('on'),
   /** Factories whose wallets the relayer deploys when they first pay (ERC-6492), comma-separated. */
   EIP6492_FACTORIES: accounts,
@@ -174,19 +190,32 @@ export type RelayerConfig =
   | { readonly file: string; readonly passphraseFile?: string }
   | { readonly url: string; readonly addresses: readonly Address[] };
 
+/** Somebody else's relayer. */
+export interface FacilitatorConfig {
+  readonly facilitatorUrl: string;
+  readonly token?: string;
+  readonly timeoutMs: number;
+}
+
 /** Where payments go: a chain of the operator's choice, or one made for development. */
 export type ChainConfig =
   | {
       readonly kind: 'mainnet';
       readonly rpcUrls: readonly string[];
       readonly payTo: Address;
-      readonly relayer: RelayerConfig;
+      /** Who moves the money: an own relayer, or a facilitator. */
+      readonly mover: RelayerConfig | FacilitatorConfig;
     }
   | { readonly kind: 'development'; readonly forkUrl?: string };
 
 export interface Config extends Omit<
   Settings,
-  'RPC_URLS' | 'PAY_TO' | 'RELAYER_PRIVATE_KEY' | 'RELAYER_PRIVATE_KEY_FILE' | 'LOG_LEVEL'
+  | 'RPC_URLS'
+  | 'PAY_TO'
+  | 'RELAYER_PRIVATE_KEY'
+  | 'RELAYER_PRIVATE_KEY_FILE'
+  | 'FACILITATOR_TOKEN'
+  | 'LOG_LEVEL'
 > {
   /** Unless set, `warn` where a person watches a development start, and `info` elsewhere. */
   readonly LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -213,13 +242,22 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
       parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`),
     );
   }
-  const { RPC_URLS, PAY_TO, RELAYER_PRIVATE_KEY, RELAYER_PRIVATE_KEY_FILE, ...rest } = parsed.data;
+  const {
+    RPC_URLS,
+    PAY_TO,
+    RELAYER_PRIVATE_KEY,
+    RELAYER_PRIVATE_KEY_FILE,
+    FACILITATOR_TOKEN,
+    ...rest
+  } = parsed.data;
   const chain = chainConfig(parsed.data, forkUrlOf(args));
   const LOG_LEVEL = rest.LOG_LEVEL ?? (chain.kind === 'development' ? 'warn' : 'info');
   return { ...rest, LOG_LEVEL, chain };
 }
 
 const RELAYER = 'RELAYER_PRIVATE_KEY, RELAYER_PRIVATE_KEY_FILE or RELAYER_SIGNER_URL';
+const MOVER =
+  'RELAYER_PRIVATE_KEY, RELAYER_PRIVATE_KEY_FILE, RELAYER_SIGNER_URL or FACILITATOR_URL';
 
 /** The one place of the relayers' keys that is named, if one is. */
 function relayerConfig(values: Settings): RelayerConfig | undefined {
@@ -240,27 +278,47 @@ function relayerConfig(values: Settings): RelayerConfig | undefined {
   return { url, addresses };
 }
 
+/** The facilitator that is named, if one is. */
+function facilitatorConfig(values: Settings): FacilitatorConfig | undefined {
+  const { FACILITATOR_URL: facilitatorUrl, FACILITATOR_TOKEN: token } = values;
+  if (facilitatorUrl !== undefined) {
+    const timeoutMs = values.FACILITATOR_TIMEOUT_MS;
+    return { facilitatorUrl, ...(token !== undefined && { token }), timeoutMs };
+  }
+  if (token === undefined) return undefined;
+  throw new ConfigError(['FACILITATOR_TOKEN belongs to FACILITATOR_URL, which is missing.']);
+}
+
+/** Who moves the money, if anybody is named: one of the two. */
+function moverConfig(values: Settings): RelayerConfig | FacilitatorConfig | undefined {
+  const [relayer, facilitator] = [relayerConfig(values), facilitatorConfig(values)];
+  if (relayer && facilitator) {
+    throw new ConfigError([`${RELAYER}: leave it out, or leave out FACILITATOR_URL.`]);
+  }
+  return relayer ?? facilitator;
+}
+
 function chainConfig(values: Settings, forkUrl: string | undefined): ChainConfig {
   const { RPC_URLS, PAY_TO } = values;
-  const relayer = relayerConfig(values);
-  const given = { RPC_URLS, PAY_TO, [RELAYER]: relayer };
+  const mover = moverConfig(values);
+  const given = { RPC_URLS, PAY_TO, [MOVER]: mover };
   const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]));
   if (missing.length === Object.keys(given).length) {
     return { kind: 'development', ...(forkUrl !== undefined && { forkUrl }) };
   }
-  if (RPC_URLS && PAY_TO && relayer) {
+  if (RPC_URLS && PAY_TO && mover) {
     if (forkUrl !== undefined) {
       throw new ConfigError([
-        '--fork starts a local chain, but RPC_URLS, PAY_TO and a relayer key name a real one: ' +
+        '--fork starts a local chain, but RPC_URLS, PAY_TO and a relayer or facilitator name a real one: ' +
           'leave out one of the two.',
       ]);
     }
-    return { kind: 'mainnet', rpcUrls: RPC_URLS, payTo: PAY_TO, relayer };
+    return { kind: 'mainnet', rpcUrls: RPC_URLS, payTo: PAY_TO, mover };
   }
   throw new ConfigError(
     missing.map(
       (name) =>
-        `${name} is missing. A real chain needs RPC_URLS, PAY_TO and ${RELAYER}; ` +
+        `${name} is missing. A real chain needs RPC_URLS, PAY_TO and ${MOVER}; ` +
         'with none of them a local development chain is started.',
     ),
   );

@@ -1,26 +1,24 @@
 import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from './domain/ports.js';
-import type { TopUpPayments } from './accounts/top-up.js';
+import type { TopUpOrder, TopUpPayments } from './accounts/top-up.js';
 import { isRefusal } from './domain/refusal.js';
 import { createLedger } from './ledger/ledger.js';
 import type { PartHealth } from './observe/health.js';
+import type { Metrics } from './observe/metrics.js';
 import type { PaymentWire } from './http/search-route.js';
 import type { ChainFacts } from './payment/on-chain.js';
-import type { Pricing } from './payment/pricing.js';
-import { createVerifier, type Confirmed } from './payment/verifier.js';
+import { createVerifier, type Confirmed, type Sale } from './payment/verifier.js';
 import { createPaidSearch } from './search/paid.js';
 import type { SearchParts } from './search/pipeline.js';
-import { TransferBooks } from './ledger/transfers.js';
 import type { BlockFacts } from './settlement/chain.js';
-import { createRpcChain } from './settlement/rpc-chain.js';
-import { SETTLEMENT_DEFAULTS } from './settlement/settings.js';
-import { Settlement } from './settlement/settlement.js';
+import { openMover, type Mover } from './mover.js';
+import type { SettlementHealth } from './settlement/settlement.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from './store/store.js';
 import { decodePaymentSignature, decodePaymentV1, type PresentedPayment } from './x402/payment.js';
 import type { PaymentTerms, Resource } from './x402/terms.js';
-import { createTopUpPayments } from './top-up-payments.js';
+import { createTopUpPayments, type TopUpPresented } from './top-up-payments.js';
 import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
@@ -32,7 +30,7 @@ export interface Payments extends Pick<
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
   readonly topUps: TopUpPayments;
-  /** A line for each relayer, for the operator. */
+  /** A line for each relayer, or for the facilitator, for the operator. */
   figures(): readonly { readonly name: string; readonly value: string }[];
   health(): PartHealth;
   /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
@@ -55,6 +53,7 @@ export async function openPayments(
     clock: Clock;
     random: Random;
     log: Log;
+    metrics: Pick<Metrics, 'gauge'>;
   },
 ): Promise<Payments> {
   const { store, chain, clock, random, log } = parts;
@@ -74,67 +73,58 @@ export async function openPayments(
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
   const { offer } = price;
   const ledger = createLedger({ store, clock, random, owner: random.uuid() });
-  const settlement = new Settlement(
-    {
-      chain: createRpcChain(chain.chainId, chain.client),
-      ledger,
-      books: new TransferBooks(store, clock),
-      clock,
-      random,
-      log,
-      settings: {
-        ...SETTLEMENT_DEFAULTS,
-        blockTimeMs: chain.blockTimeMs,
-        confirmations: config.CONFIRMATIONS,
-        replyMs: config.REPLY_RETENTION_SECONDS * 1000,
-      },
-    },
-    chain.relayers,
-  );
+  const mover = openMover(config, { ...parts, ledger, terms });
+  const { settlement } = mover;
   await settlement.start();
-  if (chain.dev === undefined) await warnIfUnderpriced(config, parts);
-  /** The whole path of a payment, for whatever is sold at an offer. */
-  const paidFor = <Asked>(current: CurrentOffer, honours?: Pricing['honours']) => {
-    const verifier = createVerifier({
-      chain: chain.client,
-      clock,
-      offer: current,
-      limits: {
-        settleMarginSeconds: SETTLE_MARGIN_SECONDS,
-        validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
-        deadlineMs: VERIFY_DEADLINE_MS,
-      },
-      contractWallets: config.CONTRACT_WALLETS,
-      eip6492Factories: config.EIP6492_FACTORIES,
-      ...(honours && { honours }),
-    });
-    return createPaidSearch<PresentedPayment, Confirmed, Asked>({
-      identifierOf: (payment) => payment.identifier,
+  measure(settlement, parts.metrics);
+  if (chain.dev === undefined && !chain.facilitator) await warnIfUnderpriced(config, parts);
+  const verifier = createVerifier({
+    chain: chain.client,
+    clock,
+    offer,
+    honours: price.honours,
+    limits: {
+      settleMarginSeconds: SETTLE_MARGIN_SECONDS,
+      validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
+      deadlineMs: VERIFY_DEADLINE_MS,
+    },
+    contractWallets: config.CONTRACT_WALLETS,
+    eip6492Factories: config.EIP6492_FACTORIES,
+  });
+  /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
+  const paidFor = <Presented, Asked>(
+    read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
+  ) =>
+    createPaidSearch<Presented, Confirmed, Asked>({
+      identifierOf: (presented) => read(presented).payment.identifier,
       verifier: {
-        check: (payment) => verifier.check(payment),
+        check: (presented) => {
+          const { payment, sale } = read(presented);
+          return verifier.check(payment, sale);
+        },
         confirm: async (authorization) => {
           const confirmed = await verifier.confirm(authorization);
-          if (!isRefusal(confirmed)) settlement.observe(blockOf(confirmed.facts));
-          return confirmed;
+          if (isRefusal(confirmed)) return confirmed;
+          settlement.observe(blockOf(confirmed.facts));
+          return (await mover.objection(confirmed.authorization)) ?? confirmed;
         },
       },
       ledger,
       settlement,
       settlementWaitMs: config.SETTLEMENT_WAIT_MS,
     });
-  };
+  const buyTopUp = paidFor<TopUpPresented, TopUpOrder>(({ payment, offered }) => ({
+    payment,
+    sale: { offer: () => offered },
+  }));
   return {
     wire: createWire(offer, config.X402_V1),
     offer,
-    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, paidFor }),
+    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: paidFor(offer, price.honours),
-    figures: () =>
-      settlement.health().lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
-        name: `Relayer ${relayer.slice(0, 10)}…`,
-        value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
-      })),
+    searchForPayment: paidFor((payment) => ({ payment, sale: price })),
+    figures: () => figuresOf(settlement.health()),
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       await price.stop();
@@ -142,6 +132,36 @@ export async function openPayments(
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },
   };
+}
+
+/** What the operator watches of the settlement. */
+function measure(settlement: Mover['settlement'], metrics: Pick<Metrics, 'gauge'>): void {
+  const gauge = (name: string, help: string, read: (health: SettlementHealth) => number) =>
+    metrics.gauge(`search402_settlement_${name}`, help, () => read(settlement.health()));
+  const sum = (of: (lane: SettlementHealth['lanes'][number]) => number) => {
+    return ({ lanes }: SettlementHealth) => lanes.reduce((total, lane) => total + of(lane), 0);
+  };
+  gauge('queued', 'Payments that wait for a transaction', ({ queued }) => queued);
+  gauge(
+    'in_flight',
+    'Transactions that no block holds yet',
+    sum(({ inFlight }) => inFlight),
+  );
+  gauge(
+    'at_fee_cap',
+    'Transactions that cannot offer more',
+    sum(({ atFeeCap }) => atFeeCap),
+  );
+  gauge(
+    'halted',
+    'Relayers that take no new work',
+    sum(({ halted }) => (halted ? 1 : 0)),
+  );
+  gauge(
+    'balance_eth',
+    'Gas money of all relayers',
+    sum((lane) => Number(lane.balanceWei) / 1e18),
+  );
 }
 
 /** Gas of one transfer that shares no transaction, on USDC behind its proxy. */
@@ -162,14 +182,27 @@ async function warnIfUnderpriced(
   );
 }
 
+/** A line for each relayer, or for the facilitator. */
+function figuresOf({ lanes, facilitator }: SettlementHealth): ReturnType<Payments['figures']> {
+  if (facilitator) {
+    const { name, answers } = facilitator;
+    return [{ name: `Facilitator ${name}`, value: answers ? 'answers' : 'does not answer' }];
+  }
+  return lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
+    name: `Relayer ${relayer.slice(0, 10)}…`,
+    value: `${(Number(balanceWei) / 1e18).toFixed(5)} ETH, ${halted ?? `${inFlight} in flight`}`,
+  }));
+}
+
 /** The block that a verification saw; the settlement need not ask for it again. */
 function blockOf({ blockNumber, timestamp, baseFeePerGas }: ChainFacts): BlockFacts {
   return { number: blockNumber, timestamp, baseFee: baseFeePerGas };
 }
 
-function healthOf(settlement: Settlement): PartHealth {
-  const { ready, lanes } = settlement.health();
+function healthOf(settlement: Mover['settlement']): PartHealth {
+  const { ready, lanes, facilitator } = settlement.health();
   if (ready) return { ready };
+  if (facilitator) return { ready, detail: 'the facilitator does not answer' };
   const reasons = lanes.map(({ relayer, halted }) => `${relayer}: ${halted ?? 'open'}`);
   return { ready, detail: reasons.join('; ') };
 }

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
+import { openOperations } from './accounts/operations.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
 import { prunePeople } from './accounts/people/prune.js';
 import { openPeople, type People } from './accounts/people/people.js';
 import { paymentsInFlight, revenueByDay } from './accounts/revenue.js';
 import { openTeam, type Team } from './accounts/people/team.js';
+import { openWallets, type WalletProof } from './accounts/people/wallets.js';
 import { openTopUps, type TopUpPayments } from './accounts/top-up.js';
 import { usageRecorder } from './accounts/usage/recorder.js';
 import { usageReport } from './accounts/usage/report.js';
@@ -33,6 +35,8 @@ interface PeopleSettings {
   /** Whether the console shows the outbox: on a development start only. */
   readonly isOutboxShown: boolean;
   readonly operatorEmails: readonly string[];
+  /** How wallets sign in; absent where they cannot. */
+  readonly walletProof?: WalletProof;
   /** Of one credit, in atomic USDC. */
   readonly priceUnits: UsdcUnits;
   readonly bodyLimits: BodyLimits;
@@ -71,12 +75,13 @@ export async function openPeopleAccess(
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
-  const { publicUrl, smtpUrl, priceUnits, bodyLimits } = settings;
+  const { publicUrl, smtpUrl, priceUnits, bodyLimits, walletProof } = settings;
   const mailer = smtpUrl
     ? smtpMailer(smtpUrl, settings.mailFrom, clock, log)
     : outboxMailer(store, clock, random, log);
   const team = openTeam(store, clock, random);
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
+  const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
   const accounts = openAccounts(store, clock, access.keys);
   const recorder = usageRecorder(store, clock, log);
   const payments = money.topUpPayments;
@@ -90,11 +95,13 @@ export async function openPeopleAccess(
     ...common,
     people,
     team,
+    ...(wallets && { wallets }),
     keys,
     priceUnits,
     publicUrl,
     mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
+    operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
     assets: { sources, scripts: compiled },
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),

@@ -52,13 +52,13 @@ export async function openSearchPrice(
     deadlineMs: REFRESH_DEADLINE_MS,
   });
   await live.refresh();
-  const secret = config.QUOTE_SECRET ?? random.bytes(SECRET_BYTES);
+  const [secret = random.bytes(SECRET_BYTES), ...older] = config.QUOTE_SECRET ?? [];
   const pricing = createPricing({
     clock,
     terms,
     resource,
     amount: live.amount,
-    quotes: createQuotes([quoteKey(secret)]),
+    quotes: createQuotes([quoteKey(secret), ...older.map(quoteKey)]),
   });
   return { ...pricing, stop: keepFresh(live) };
 }

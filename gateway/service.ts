@@ -7,6 +7,7 @@ import { openAccess } from './access.js';
 import { createApp } from './app.js';
 import type { BannerFacts } from './banner.js';
 import { openChain } from './chain-access.js';
+import { createWalletProof } from './chain/wallet-proof.js';
 import type { Config } from './config.js';
 import { publishDevFacts } from './dev/publish.js';
 import { formatUsd } from './domain/units.js';
@@ -134,14 +135,14 @@ async function openGround(config: Config, { log, stops, onFatal }: Surroundings)
 /** Who may ask, who pays, and the people behind the accounts. */
 async function openRooms(
   config: Config,
-  { chain, core, store }: Ground,
+  { chain, core, store, metrics }: Ground,
   { log, stops }: Surroundings,
 ) {
   const ports = { clock, random, log };
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
-  const payments = await openPayments(config, { store, chain, publicUrl, ...ports });
+  const payments = await openPayments(config, { store, chain, publicUrl, metrics, ...ports });
   stops.add('settlement', () => payments.stop(config.DRAIN_TIMEOUT_MS));
   const settings = {
     publicUrl,
@@ -150,6 +151,14 @@ async function openRooms(
     mailFrom: config.MAIL_FROM,
     isOutboxShown: config.chain.kind === 'development',
     operatorEmails: config.OPERATOR_EMAILS,
+    ...(config.WALLET_SIGN_IN && {
+      walletProof: createWalletProof({
+        client: chain.client,
+        chainId: chain.chainId,
+        publicUrl,
+        contractWallets: config.CONTRACT_WALLETS,
+      }),
+    }),
     priceUnits: config.PRICE_USD,
     bodyLimits,
   };
@@ -230,11 +239,17 @@ async function openDoors(
     const server = createBoundedServer(listener, limits, random);
     const actual = await listen(server, port, host);
     stops.add('listener', () => drain(server, config.DRAIN_TIMEOUT_MS));
-    return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+    return `http://${reachable(host)}:${actual}`;
   };
   const opsUrl = await open(opsApp(health, metrics), config.OPS_PORT, config.OPS_HOST);
   const apiUrl = await open(appFor('api'), config.API_PORT, config.HOST);
   const gatewayUrl = await open(appFor('gateway'), config.PORT, config.HOST);
   stops.add('readiness', () => health.drain());
   return { gatewayUrl, apiUrl, opsUrl };
+}
+
+/** Where something on this machine reaches a listener: every address is none to connect to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,18 +1,22 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
 import type { Config } from './config.js';
-import { visitorOf } from './console/guard.js';
+import { createGuard, visitorOf } from './console/guard.js';
 import type { Clock, Log, Random } from './domain/ports.js';
+import { startHousekeeping } from './housekeeping.js';
 import type { BodyLimits } from './http/body.js';
 import { bearerAuthenticator } from './mcp/bearer.js';
 import { createMcpEndpoint } from './mcp/endpoint.js';
 import { mcpRoute, resourceOf, type Resources } from './mcp/route.js';
 import { createMcpWire } from './mcp/wire.js';
+import { connectionPages } from './oauth/connection-pages.js';
+import { openConnections } from './oauth/connections.js';
 import type { Login } from './oauth/consent.js';
 import { openAuthorizationServer } from './oauth/provider.js';
 import { sweepRecords } from './oauth/records.js';
 import { oauthRoutes, resourceMetadata } from './oauth/routes.js';
-import { tokenAuthenticator } from './oauth/tokens.js';
+import type { Subject } from './oauth/subject.js';
+import { openTokens } from './oauth/tokens.js';
 import type { PeopleAccess } from './people-access.js';
 import type { Face } from './search/caller.js';
 import type { Search } from './search/pipeline.js';
@@ -49,6 +53,7 @@ export function mcpAddresses(config: Config): { keyed: string; open: string } {
 }
 
 const SWEEP_EVERY_MS = 3_600_000;
+const FLUSH_EVERY_MS = 1000;
 
 export async function openToolAccess(config: Config, parts: ToolAccessParts): Promise<ToolAccess> {
   const { store, clock, random, log, people, publicUrl } = parts;
@@ -59,7 +64,15 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
   };
   const all: Resources = [...resources.api, ...resources.gateway];
   const ports = { store, clock, random, log };
-  const provider = await openAuthorizationServer({ ...ports, issuer, resources: all });
+  const reachesPrivate = config.chain.kind === 'development';
+  const asked = { issuer, resources: all, reachesPrivate };
+  const provider = await openAuthorizationServer({ ...ports, ...asked });
+  const isMember = async ({ personId, accountId }: Subject) => {
+    const memberships = await people.team.memberships(personId);
+    return memberships.some((one) => one.accountId === accountId);
+  };
+  const tokens = openTokens({ provider, store, clock, isMember });
+  const connections = openConnections(store, clock, tokens);
   const endpoint = createMcpEndpoint({
     search: parts.search,
     wire: createMcpWire(parts.offer),
@@ -69,27 +82,15 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
   });
   const authenticate = bearerAuthenticator({
     key: parts.access.authenticate,
-    token: tokenAuthenticator({
-      provider,
-      store,
-      clock,
-      isMember: async ({ personId, accountId }) => {
-        const memberships = await people.team.memberships(personId);
-        return memberships.some((one) => one.accountId === accountId);
-      },
-    }),
+    token: tokens.authenticate,
   });
   const originHosts = [...all.map((url) => new URL(url).hostname), ...config.MCP_ORIGIN_HOSTS];
   const { bodyLimits } = parts;
-  const end = new AbortController();
-  const sweeping = (async () => {
-    while (!end.signal.aborted) {
-      await clock.sleep(SWEEP_EVERY_MS, end.signal);
-      await sweepRecords(store, clock).catch((error: unknown) =>
-        log.error({ err: error }, 'forgetting lapsed sign-ins failed'),
-      );
-    }
-  })();
+  const housekeeping = startHousekeeping(clock, log);
+  housekeeping.every(SWEEP_EVERY_MS, 'forgetting lapsed sign-ins', () =>
+    sweepRecords(store, clock),
+  );
+  housekeeping.every(FLUSH_EVERY_MS, 'writing last uses', () => connections.flushLastUses());
   return {
     routesFor(face) {
       const router = Router();
@@ -99,13 +100,16 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
       router.all('/mcp', mcpRoute(route));
       if (face === 'gateway') {
         const login = loginOf(people);
-        router.use(oauthRoutes({ provider, login, issuer, defaultResource: all[0], clock }));
+        const [defaultResource] = all;
+        router.use(oauthRoutes({ provider, connections, login, issuer, defaultResource, clock }));
+        const guard = createGuard(people.people, people.team, config.OPERATOR_EMAILS);
+        router.use('/console', connectionPages(connections, guard));
       }
       return router;
     },
     stop: async () => {
-      end.abort();
-      await Promise.all([endpoint.close(), sweeping]);
+      await Promise.all([endpoint.close(), housekeeping.stop()]);
+      await connections.flushLastUses();
     },
   };
 }

@@ -9,18 +9,22 @@ import type { Store } from './store/store.js';
 import { encodePaymentRequired } from './x402/challenge.js';
 import { decodePaymentSignature, type PresentedPayment } from './x402/payment.js';
 import { encodePaymentResponse } from './x402/receipt.js';
-import type { PaymentTerms } from './x402/terms.js';
+import type { Offer, PaymentTerms } from './x402/terms.js';
 import { createWire, type CurrentOffer } from './x402-wire.js';
+
+/** A payment for an order, and what was asked for it. */
+export interface TopUpPresented {
+  readonly payment: PresentedPayment;
+  readonly offered: Offer;
+}
 
 interface TopUpPaymentParts {
   readonly store: Store;
   /** What a search is sold at; a top-up differs in its amount. */
   readonly terms: PaymentTerms;
   readonly publicUrl: string;
-  /** The payment path, for an offer. */
-  readonly paidFor: (
-    offer: CurrentOffer,
-  ) => ReturnType<typeof createPaidSearch<PresentedPayment, object, TopUpOrder>>;
+  /** The payment path. */
+  readonly buy: ReturnType<typeof createPaidSearch<TopUpPresented, object, TopUpOrder>>;
 }
 
 const UNPAID = refuse(
@@ -35,7 +39,7 @@ const UNPAID = refuse(
  * authorization. What is sold is the order, for whose account and amount the payment is bound.
  */
 export function createTopUpPayments(parts: TopUpPaymentParts): TopUpPayments {
-  const { store, terms, paidFor } = parts;
+  const { store, terms, buy } = parts;
   const resource = {
     url: new URL('/account/credits', parts.publicUrl).href,
     description: 'Search credits for an account',
@@ -48,10 +52,10 @@ export function createTopUpPayments(parts: TopUpPaymentParts): TopUpPayments {
         const challengeHeader = encodePaymentRequired(offered);
         return { kind: 'refused', refusal: UNPAID, challengeHeader };
       }
-      const presented = decodePaymentSignature(payment);
-      if (isRefusal(presented)) return { kind: 'refused', refusal: presented };
+      const decoded = decodePaymentSignature(payment);
+      if (isRefusal(decoded)) return { kind: 'refused', refusal: decoded };
       const purchase = { request: order, binding: bindingOf(order), run: answer, requestId };
-      const reply = await paidFor(() => offered)(presented, purchase, signal);
+      const reply = await buy({ payment: decoded, offered }, purchase, signal);
       return paymentOf(reply, () => offered);
     },
     settled: (requestIds) => settledRequests(store, requestIds),

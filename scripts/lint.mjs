@@ -1,4 +1,4 @@
-// npm run lint: format, types-aware rules, import directions, dead code.
+// npm run lint: format, types-aware rules, import directions, dead code, the OpenAPI document.
 import { join } from 'node:path';
 import { checkNode, ensureInstalled, root, step } from './steps.mjs';
 
@@ -15,3 +15,6 @@ await step('checking import directions', bin('depcruise'), [
   'contracts-abi',
 ]);
 await step('looking for dead code', bin('knip'), ['--no-progress']);
+await step('linting the OpenAPI document', process.execPath, [
+  join(root, 'scripts', 'lint-openapi.mjs'),
+]);

@@ -19,8 +19,9 @@ try {
   } else {
     const client = clientFrom(process.env);
     serveStdio(({ era }) =>
-      createToolServer(era, ownVersion(), (args, context) =>
-        callThrough(client, args, context.mcpReq.signal),
+      createToolServer(
+        { era, version: ownVersion(), takesPayments: false, isCall: false },
+        (args, context) => callThrough(client, args, context.mcpReq.signal),
       ),
     );
   }

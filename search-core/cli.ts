@@ -2,15 +2,20 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { LockedError } from './disk/lock.js';
 import { isPublicAddress } from './ingest/crawl/address.js';
 import { indexCrawl } from './ingest/crawl/crawl.js';
 import { resolveHost } from './ingest/crawl/fetch.js';
-import { indexJsonl, indexStarter } from './ingest/commands.js';
+import { indexJsonl } from './ingest/jsonl-load.js';
+import { indexStarter } from './ingest/starter-load.js';
+import { OpenSearchError, parseOpenSearch } from './engines/opensearch/api.js';
 import { engineSink } from './ingest/engine-sink.js';
 import { type CommandPorts, IngestError } from './ingest/load.js';
 import { startProgress } from './ingest/progress.js';
+import { openSearchSink } from './ingest/opensearch-sink.js';
 import { type Report, reportJson, reportText } from './ingest/report.js';
 import { pageUrl } from './ingest/url.js';
+import type { PageSink } from './ingest/sink.js';
 import { USAGE } from './ingest/usage.js';
 import { indexArchives } from './ingest/warc/archive.js';
 import { checkIndex } from './index/check.js';
@@ -141,8 +146,9 @@ async function fill(command: Fill, args: string[], options: Options): Promise<nu
     nowMs,
   });
   try {
-    const sink = engineSink(options.index);
-    const report = await command(args, options, { sink, progress, signal: stop.signal, nowMs });
+    const { sink, place } = targetOf(options);
+    const done = await command(args, options, { sink, progress, signal: stop.signal, nowMs });
+    const report = { ...done, index: place };
     console.log(options.json ? reportJson(report) : reportText(report));
     return 0;
   } catch (error) {
@@ -151,6 +157,14 @@ async function fill(command: Fill, args: string[], options: Options): Promise<nu
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
+}
+
+/** Where pages go: the index directory, or the OpenSearch index that the setting names. */
+function targetOf({ index }: Options): { readonly sink: PageSink; readonly place: string } {
+  const setting = process.env.SEARCH_CORE_OPENSEARCH;
+  if (!setting) return { sink: engineSink(index), place: index };
+  const address = parseOpenSearch(setting);
+  return { sink: openSearchSink(address), place: `${address.origin}/${address.index}` };
 }
 
 async function check({ index, json }: Options): Promise<number> {
@@ -164,14 +178,16 @@ async function check({ index, json }: Options): Promise<number> {
   }
 }
 
-async function remove(urls: readonly string[], { index, json }: Options): Promise<number> {
+async function remove(urls: readonly string[], options: Options): Promise<number> {
+  const { json } = options;
   try {
-    const { pages } = await engineSink(index).update(
+    const { sink, place } = targetOf(options);
+    const { pages } = await sink.update(
       noPages(),
       urls.map((url) => pageUrl(url) ?? url),
     );
     console.log(
-      json ? JSON.stringify({ ok: true, indexPages: pages }) : `${index} now holds ${pages} pages`,
+      json ? JSON.stringify({ ok: true, indexPages: pages }) : `${place} now holds ${pages} pages`,
     );
     return 0;
   } catch (error) {
@@ -186,7 +202,11 @@ async function* noPages(): AsyncIterable<Page> {
 
 /** What the operator can mend is said in a sentence; a bug shows where it is. */
 function failed(error: unknown): number {
-  const isExpected = error instanceof IngestError || (error instanceof Error && 'code' in error);
+  const isExpected =
+    error instanceof IngestError ||
+    error instanceof OpenSearchError ||
+    error instanceof LockedError ||
+    (error instanceof Error && 'code' in error);
   console.error(isExpected || !(error instanceof Error) ? String(error) : error.stack);
   return 1;
 }

@@ -9,6 +9,8 @@ export interface SearchCoreOptions {
   readonly listen: string;
   /** The index directory; one that does not exist yet serves no pages and is not ready. */
   readonly indexDir: string;
+  /** An OpenSearch index to search instead, see `openEngine`. */
+  readonly openSearch?: string | undefined;
   readonly log: ServiceLog;
   /** Worker threads that search; by default one per core. */
   readonly threads?: number;
@@ -35,6 +37,7 @@ export async function startSearchCore(options: SearchCoreOptions): Promise<Searc
   const { indexDir, threads, log } = options;
   const engine = await openEngine({
     indexDir,
+    openSearch: options.openSearch,
     ...(threads !== undefined && { threads }),
     onError: (error) => log.error({ err: error }, 'the engine had a fault in the background'),
   });
@@ -66,6 +69,7 @@ async function main(): Promise<void> {
   const core = await startSearchCore({
     listen: process.env.SEARCH_CORE_LISTEN ?? '127.0.0.1:4030',
     indexDir: process.env.SEARCH_CORE_INDEX ?? 'data/index',
+    openSearch: process.env.SEARCH_CORE_OPENSEARCH,
     log,
   });
   const stop = (signal: string): void => {

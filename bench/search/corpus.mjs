@@ -18,44 +18,6 @@ export async function* pagesOf(file) {
   if (rest !== '') yield JSON.parse(rest);
 }
 
-/** Numbers in [0, 1) from a seed (mulberry32), so that every run makes the same corpus. */
-function seeded(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/**
- * The pages of a file, then made ones until there are `count`. A made page has the title of one
- * page, the length of another, and paragraphs drawn from all: words stay as frequent as they are,
- * sentences are whole, no two pages are the same.
- */
-export async function* grownTo(file, count) {
-  const pages = [];
-  for await (const page of pagesOf(file)) {
-    if (pages.length < count) yield page;
-    pages.push(page);
-  }
-  const paragraphs = pages.map(({ text }) => text.split(/\n\n+/));
-  const random = seeded(402);
-  const any = (list) => list[Math.floor(random() * list.length)];
-  for (let n = pages.length; n < count; n++) {
-    const length = any(pages).text.length;
-    const parts = [];
-    for (let size = 0; size < length;) {
-      const part = any(any(paragraphs));
-      parts.push(part);
-      size += part.length + 2;
-    }
-    const text = parts.join('\n\n').slice(0, length + 500);
-    yield { url: `https://made.example/${n}`, title: any(pages).title, text };
-  }
-}
-
 /** Queries by class: { class: [{ q, target? }] }. */
 export function queriesOf(file) {
   return JSON.parse(readFileSync(file, 'utf8'));
@@ -68,3 +30,6 @@ export function plainWords(query) {
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '');
 }
+
+/** The words of a text that a larger corpus would have more of: runs of letters and digits. */
+export const WORDS = /[\p{L}\p{N}]+/gu;

@@ -1,17 +1,19 @@
-// npm run bench:search -- --pages FILE.jsonl[.gz] --queries FILE.json [--count 20000] [--node PATH]
+// npm run bench:search -- --pages FILE.jsonl[.gz] --queries FILE.json [--grow N] [--node PATH]
 // Builds this project's engine, SQLite FTS5 and LanceDB over the same pages and measures them.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { grow } from './grow.mjs';
 import { ensureBuilt, ensureInstalled, root } from '../../scripts/steps.mjs';
 
 const { values } = parseArgs({
   options: {
     pages: { type: 'string' },
     queries: { type: 'string' },
-    count: { type: 'string', default: '20000' },
+    /** Makes further pages until there are so many: see grow.mjs. */
+    grow: { type: 'string' },
     engines: { type: 'string', default: 'search-core,fts5,lancedb' },
     /** A Node 22 or newer for LanceDB, where this one is older. */
     node: { type: 'string', default: process.execPath },
@@ -26,13 +28,19 @@ await ensureBuilt();
 
 const directory = mkdtempSync(join(tmpdir(), 'search402-bench-'));
 const results = [];
+if (values.grow) {
+  const grown = join(directory, 'grown.jsonl');
+  const { heaps } = await grow(values.pages, Number(values.grow), grown);
+  console.log(`vocabulary grows as ${heaps.k.toFixed(1)} · words^${heaps.beta.toFixed(3)}`);
+  values.pages = grown;
+}
 for (const engine of values.engines.split(',')) {
   if (engine === 'lancedb' && !existsSync(join(root, 'bench/node_modules/@lancedb'))) {
     console.log('LanceDB is not installed: npm install --prefix bench');
     continue;
   }
   const node = engine === 'lancedb' ? values.node : process.execPath;
-  const args = [engine, join(directory, engine), values.pages, values.queries, values.count];
+  const args = [engine, join(directory, engine), values.pages, values.queries];
   const program = join(root, 'bench/search/measure.mjs');
   const { stdout, status } = spawnSync(node, ['--max-old-space-size=8000', program, ...args], {
     encoding: 'utf8',
@@ -85,6 +93,11 @@ function report() {
     if (!service) continue;
     const rates = Object.entries(service.rates).map(([threads, x]) => `${threads}: ${n(x, 0)}`);
     console.log(`\n${name}: full answers per second by threads: ${rates.join(', ')}`);
-    console.log(`${name}: 1,000 new pages found after ${n(service.addedMs, 0)} ms while searching`);
+    const [least, middle, most] = [0, 0.5, 1].map((x) =>
+      n(service.addedMs[Math.round(x * (service.addedMs.length - 1))], 0),
+    );
+    console.log(
+      `${name}: 1,000 new pages found after ${middle} ms (${least} to ${most}) while searching`,
+    );
   }
 }

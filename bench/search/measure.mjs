@@ -1,10 +1,10 @@
-// node bench/search/measure.mjs ENGINE DIRECTORY PAGES QUERIES COUNT: builds and measures one engine
+// node bench/search/measure.mjs ENGINE DIRECTORY PAGES QUERIES: builds and measures one engine
 // in this process, and prints one line of JSON.
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { grownTo, queriesOf } from './corpus.mjs';
+import { pagesOf, queriesOf } from './corpus.mjs';
 
-const [engineName, directory, pagesFile, queriesFile, count] = process.argv.slice(2);
+const [engineName, directory, pagesFile, queriesFile] = process.argv.slice(2);
 const engine = await import(`./engines/${engineName}.mjs`);
 const queries = queriesOf(queriesFile);
 const seconds = () => performance.now() / 1000;
@@ -38,7 +38,7 @@ async function build() {
   rmSync(directory, { recursive: true, force: true });
   const totals = { pages: 0, textBytes: 0, corpusSeconds: 0, corpusCpuMs: 0, rssMax: 0 };
   const [started, cpuStarted] = [seconds(), cpuMs()];
-  await engine.build(directory, counted(grownTo(pagesFile, Number(count)), totals));
+  await engine.build(directory, counted(pagesOf(pagesFile), totals));
   const wall = seconds() - started - totals.corpusSeconds;
   const cpu = cpuMs() - cpuStarted - totals.corpusCpuMs;
   return {

@@ -15,7 +15,8 @@ export const ADMIN_HELP = `npm run admin -- COMMAND
   accounts                                     every account, with its plan and credits
   account ID                                   one account, with its keys
   create NAME [--plan PLAN] [--credits N]      an account without people, for a program
-  plan ID payg|pro|enterprise [--rate N]       its plan; N searches a second, agreed for it
+  plan ID payg|pro|enterprise [--rate N] [--days N]   its plan; N searches a second and
+                                               N days, where that was agreed for it
   credits ID N [--reference TEXT]              adds credits; once for each reference
   suspend ID REASON                            refuses its keys, and says why
   resume ID                                    lets them work again
@@ -40,6 +41,7 @@ export class AdminProblem extends Error {}
 
 const CREDITS_MAX = 1_000_000_000;
 const DAY_MS = 24 * 3600 * 1000;
+const DAYS_MAX = 3650;
 const PAGE = 200;
 
 /**
@@ -112,9 +114,16 @@ async function accountOf(id: string, { accounts }: AdminParts): Promise<AccountV
 }
 
 function line(account: AccountView): string {
-  const { id, name, plan, ratePerSecond, credits, suspendedReason, suspendedAt } = account;
+  const { id, name, plan, ratePerSecond, planEndsAt, credits } = account;
+  const { suspendedReason, suspendedAt } = account;
+  const until = planEndsAt ? ` until ${dayOf(planEndsAt)}` : '';
   const state = suspendedAt ? `  SUSPENDED: ${suspendedReason ?? ''}` : '';
-  return `${id}  ${PLANS[plan].name}, ${ratePerSecond}/s  ${credits.available} of ${credits.granted} credits left  ${name}${state}\n`;
+  return `${id}  ${PLANS[plan].name}${until}, ${ratePerSecond}/s  ${credits.available} of ${credits.granted} credits left  ${name}${state}\n`;
+}
+
+/** The day of a date, UTC. */
+function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 10);
 }
 
 async function listAccounts({ accounts }: AdminParts): Promise<string> {
@@ -156,14 +165,20 @@ async function create(
 async function setPlan(
   [id = '', plan = '']: readonly string[],
   options: Options,
-  { accounts }: AdminParts,
+  { accounts, clock }: AdminParts,
 ): Promise<string> {
   if (!isPlan(plan)) throw new AdminProblem('A plan is payg, pro or enterprise.');
-  const rate = numberIn(options.get('rate'), '--rate', RATE_PER_SECOND_MAX) ?? null;
-  const perSecond = rate ?? PLANS[plan].ratePerSecond;
+  const ratePerSecond = numberIn(options.get('rate'), '--rate', RATE_PER_SECOND_MAX);
+  const days = numberIn(options.get('days'), '--days', DAYS_MAX);
+  if (days !== undefined && plan !== 'enterprise') {
+    throw new AdminProblem('Only the Enterprise plan is agreed for a time.');
+  }
+  const endsAt = days === undefined ? undefined : unixMillis(clock.now() + days * DAY_MS);
+  const perSecond = ratePerSecond ?? PLANS[plan].ratePerSecond;
+  const until = endsAt === undefined ? '' : `, until ${dayOf(new Date(endsAt))}`;
   return say(
-    await accounts.setPlan(id, plan, rate),
-    `${id} has ${PLANS[plan].name}, ${perSecond} searches a second.`,
+    await accounts.setPlan(id, plan, { ratePerSecond, endsAt }),
+    `${id} has ${PLANS[plan].name}, ${perSecond} searches a second${until}.`,
   );
 }
 
@@ -194,7 +209,7 @@ async function createKey(
   if (name === '') throw new AdminProblem('A key needs a name.');
   const monthlyBudget = numberIn(options.get('budget'), '--budget', CREDITS_MAX);
   const ratePerSecond = numberIn(options.get('rate'), '--rate', RATE_PER_SECOND_MAX);
-  const days = numberIn(options.get('days'), '--days', 3650);
+  const days = numberIn(options.get('days'), '--days', DAYS_MAX);
   const { key } = await parts.keys.create(id, null, {
     name,
     ...(monthlyBudget !== undefined && { monthlyBudget }),

@@ -34,7 +34,8 @@ export type GrantCause = 'sign-up' | 'top-up' | 'operator' | 'development';
 export interface Credits {
   /**
    * Holds one credit. Between any number of callers and gateways on one database, as many holds
-   * succeed as there are credits, and no more.
+   * succeed as there are credits, and no more. Refuses with `insufficient_credits`, and with
+   * `plan_restricted` once a plan that was agreed for a time has ended.
    */
   hold(caller: Caller, requestId: string): Promise<CreditHold | Refusal>;
   /** `lapsed` when the hold had been given back meanwhile: it is older than HOLD_LEASE_MS. */
@@ -80,6 +81,8 @@ export function openCredits(store: Store, clock: Clock): Credits {
 
   return {
     async hold(caller, requestId) {
+      const { planEndsAt } = caller.account;
+      if (planEndsAt !== undefined && planEndsAt <= clock.now()) return planEnded(planEndsAt);
       const budget = caller.key.monthlyBudget;
       const hold: CreditHold = {
         kind: 'held',
@@ -137,6 +140,15 @@ export function openCredits(store: Store, clock: Clock): Credits {
     releaseLapsed: () => store.write((tx: Kysely<AccountTables>) => releaseLapsed(tx, clock.now())),
     reconcile: () => store.read(reconcile),
   };
+}
+
+function planEnded(endedAt: number): Refusal {
+  return refuse(
+    'plan_restricted',
+    `The plan agreed for this account ended on ${new Date(endedAt).toISOString().slice(0, 10)}. An ` +
+      'Admin can change to another plan in the console under Billing, or have it renewed by the ' +
+      'operator of this service.',
+  );
 }
 
 /** Adds credits inside the caller's transaction: see `Credits.grant`. */

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { ratePerSecond, type Plan } from '../domain/plan.js';
 import type { Clock } from '../domain/ports.js';
+import type { UnixMillis } from '../domain/units.js';
 import type { Keys } from '../keys/keys.js';
 import type { Store } from '../store/store.js';
 import type { CreditBalance } from './credits.js';
@@ -13,6 +14,8 @@ export interface AccountView {
   readonly plan: Plan;
   /** Searches per second. */
   readonly ratePerSecond: number;
+  /** When the agreed plan ends, or has ended. */
+  readonly planEndsAt: Date | undefined;
   readonly suspendedAt: Date | undefined;
   readonly suspendedReason: string | undefined;
   readonly createdAt: Date;
@@ -27,6 +30,14 @@ export interface Receipt {
   readonly cause: string;
 }
 
+/** What an account and the operator agreed on beside the plan's own terms. */
+interface Agreement {
+  /** Searches per second; the plan's own without one. */
+  readonly ratePerSecond?: number | undefined;
+  /** When the plan ends, and searches are refused until there is another; never without one. */
+  readonly endsAt?: UnixMillis | undefined;
+}
+
 /**
  * What the operator, and an Admin within bounds, decides about an account. Every change is seen by
  * the next request of this process, and within KEY_CACHE_MS by others.
@@ -37,12 +48,8 @@ export interface Accounts {
   list(page: { from: number; count: number }): Promise<readonly AccountView[]>;
   receipts(accountId: string, count: number): Promise<readonly Receipt[]>;
   rename(accountId: string, name: string): Promise<'changed' | 'not-found'>;
-  /** @param agreedRate searches per second agreed with the operator; null for the plan's own. */
-  setPlan(
-    accountId: string,
-    plan: Plan,
-    agreedRate: number | null,
-  ): Promise<'changed' | 'not-found'>;
+  /** Replaces whatever was agreed before. */
+  setPlan(accountId: string, plan: Plan, agreed?: Agreement): Promise<'changed' | 'not-found'>;
   suspend(accountId: string, reason: string): Promise<'changed' | 'not-found'>;
   resume(accountId: string): Promise<'changed' | 'not-found'>;
 }
@@ -51,6 +58,7 @@ type AccountChange = Partial<{
   name: string;
   plan: Plan;
   rate_per_second: number | null;
+  plan_ends_at: number | null;
   suspended_at: number | null;
   suspended_reason: string | null;
 }>;
@@ -107,8 +115,8 @@ export function openAccounts(store: Store, clock: Clock, keys: Pick<Keys, 'forge
       }));
     },
     rename: (accountId, name) => change(accountId, { name }),
-    setPlan: (accountId, plan, agreedRate) =>
-      change(accountId, { plan, rate_per_second: agreedRate }),
+    setPlan: (accountId, plan, { ratePerSecond: agreed, endsAt } = {}) =>
+      change(accountId, { plan, rate_per_second: agreed ?? null, plan_ends_at: endsAt ?? null }),
     suspend: (accountId, reason) =>
       change(accountId, { suspended_at: clock.now(), suspended_reason: reason }),
     resume: (accountId) => change(accountId, { suspended_at: null, suspended_reason: null }),
@@ -124,6 +132,7 @@ function accountQuery(db: Kysely<AccountTables>) {
       'account.name',
       'account.plan',
       'account.rate_per_second',
+      'account.plan_ends_at',
       'account.suspended_at',
       'account.suspended_reason',
       'account.created_at',
@@ -143,7 +152,8 @@ function viewOf(row: Row): AccountView {
     name: row.name,
     plan: row.plan,
     ratePerSecond: ratePerSecond(row.plan, agreed),
-    suspendedAt: row.suspended_at === null ? undefined : new Date(Number(row.suspended_at)),
+    planEndsAt: dateOf(row.plan_ends_at),
+    suspendedAt: dateOf(row.suspended_at),
     suspendedReason: row.suspended_reason ?? undefined,
     createdAt: new Date(Number(row.created_at)),
     credits: {
@@ -153,4 +163,8 @@ function viewOf(row: Row): AccountView {
       spent: Number(row.spent),
     },
   };
+}
+
+function dateOf(at: bigint | null): Date | undefined {
+  return at === null ? undefined : new Date(Number(at));
 }

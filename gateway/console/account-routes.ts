@@ -1,13 +1,17 @@
 import { Router, type Request, type Response } from 'express';
+import type { z } from 'zod';
 import type { Accounts } from '../accounts/manage.js';
 import type { TopUps } from '../accounts/top-up.js';
 import { toCsv } from '../accounts/usage/csv.js';
+import type { UsageReport } from '../accounts/usage/report.js';
 import {
-  USAGE_DIMENSIONS,
-  type UsageDimension,
-  type UsageReport,
-} from '../accounts/usage/report.js';
+  topUpRequestSchema,
+  usageQuerySchema,
+  type accountSchema,
+  type usageSchema,
+} from '../accounts/wire.js';
 import type { Clock } from '../domain/ports.js';
+import { parseParameters } from '../domain/parameters.js';
 import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
 import { parseUsd } from '../domain/units.js';
 import { readJsonBody, type BodyLimits } from '../http/body.js';
@@ -69,7 +73,7 @@ function showAccount({ accounts }: AccountRouteParts): KeyedHandler {
     const account = await accounts.read(id);
     if (!account) throw new Error('a key without an account');
     const { name, plan, ratePerSecond, credits } = account;
-    sendObject(response, {
+    send<typeof accountSchema>(response, {
       account: { id, name, plan, ratePerSecond },
       credits,
       key: {
@@ -86,13 +90,6 @@ function showAccount({ accounts }: AccountRouteParts): KeyedHandler {
 const DAY_MS = 24 * 3600 * 1000;
 const RANGE_DAYS_MAX = 400;
 
-interface UsageQuery {
-  readonly from: Date;
-  readonly to: Date;
-  readonly by: UsageDimension;
-  readonly isCsv: boolean;
-}
-
 function showUsage({ usage, clock }: AccountRouteParts): KeyedHandler {
   return async ({ account }, request, response) => {
     const query = readUsageQuery(request.query, clock.now());
@@ -102,48 +99,33 @@ function showUsage({ usage, clock }: AccountRouteParts): KeyedHandler {
     }
     const { from, to, by } = query;
     const rows = await usage.read(account.id, query, by);
-    if (query.isCsv) {
+    if (query.format === 'csv') {
       const lines = rows.map((row) => [row.name, row.searches, row.refused, row.credits]);
       const csv = toCsv([[by, 'searches', 'refused', 'credits'], ...lines]);
       response.setHeader('Content-Disposition', `attachment; filename="usage-by-${by}.csv"`);
       response.type('text/csv; charset=utf-8').send(csv);
       return;
     }
-    sendObject(response, { from: from.toISOString(), to: to.toISOString(), by, usage: rows });
+    const [start, end] = [from.toISOString(), to.toISOString()];
+    send<typeof usageSchema>(response, { from: start, to: end, by, usage: rows });
   };
 }
 
-/** `from` and `to` are ISO 8601 (30 days until now), `by` a dimension (day), `format` json or csv. */
-function readUsageQuery(query: Request['query'], now: number): UsageQuery | Refusal {
-  const unknown = Object.keys(query).find((name) => !['from', 'to', 'by', 'format'].includes(name));
-  if (unknown !== undefined) {
-    return refuse('unsupported_parameter', `The parameter "${unknown.slice(0, 60)}" is not known.`);
-  }
-  const { from, to, by = 'day', format = 'json' } = query;
-  const end = to === undefined ? new Date(now) : readDate(to);
-  const start = from === undefined ? end && new Date(end.getTime() - 30 * DAY_MS) : readDate(from);
-  if (!start || !end || start >= end || end.getTime() - start.getTime() > RANGE_DAYS_MAX * DAY_MS) {
+/** The query with its times as dates: until now, and from 30 days before, where they are not said. */
+function readUsageQuery(query: Request['query'], now: number) {
+  const read = parseParameters(usageQuerySchema, query);
+  if (isRefusal(read)) return read;
+  const { from, to, ...rest } = read.parameters;
+  const end = to === undefined ? new Date(now) : new Date(to);
+  const start = from === undefined ? new Date(end.getTime() - 30 * DAY_MS) : new Date(from);
+  const rangeMs = end.getTime() - start.getTime();
+  if (!(rangeMs > 0 && rangeMs <= RANGE_DAYS_MAX * DAY_MS)) {
     return refuse(
       'invalid_parameter',
       `"from" and "to" must be dates (ISO 8601), in order and at most ${RANGE_DAYS_MAX} days apart.`,
     );
   }
-  const dimension = USAGE_DIMENSIONS.find((name) => name === by);
-  if (!dimension) {
-    return refuse('invalid_parameter', `"by" must be one of ${USAGE_DIMENSIONS.join(', ')}.`);
-  }
-  if (format !== 'json' && format !== 'csv') {
-    return refuse('invalid_parameter', '"format" must be json or csv.');
-  }
-  return { from: start, to: end, by: dimension, isCsv: format === 'csv' };
-}
-
-function readDate(text: unknown): Date | undefined {
-  if (typeof text !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z)?$/.test(text)) {
-    return undefined;
-  }
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? undefined : date;
+  return { kind: 'query', from: start, to: end, ...rest } as const;
 }
 
 /**
@@ -157,26 +139,12 @@ function addCredits({ topUps, bodyLimits }: AccountRouteParts): KeyedHandler {
       return;
     }
     const body = await readJsonBody(request, bodyLimits);
-    const amountUsd = isRefusal(body) ? body : readAmount(body.value);
-    const order =
-      typeof amountUsd === 'string' ? topUps.order(account.id, parseUsd(amountUsd)) : amountUsd;
+    const read = isRefusal(body) ? body : parseParameters(topUpRequestSchema, body.value);
+    const order = isRefusal(read)
+      ? read
+      : topUps.order(account.id, parseUsd(read.parameters.amountUsd));
     await replyToTopUp(topUps, order, request, response);
   };
-}
-
-function readAmount(body: unknown): string | Refusal {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return refuse('invalid_parameter', 'The body must be an object with "amountUsd".');
-  }
-  const unknown = Object.keys(body).find((name) => name !== 'amountUsd');
-  if (unknown !== undefined) {
-    return refuse('unsupported_parameter', `The parameter "${unknown.slice(0, 60)}" is not known.`);
-  }
-  const { amountUsd } = body as { amountUsd?: unknown };
-  if (typeof amountUsd !== 'string') {
-    return refuse('invalid_parameter', 'amountUsd must be a string of dollars, such as "5".');
-  }
-  return amountUsd;
 }
 
 const NO_TOP_UPS = refuse(
@@ -185,6 +153,6 @@ const NO_TOP_UPS = refuse(
   { retryAfterSeconds: 60 },
 );
 
-function sendObject(response: Response, value: object): void {
+function send<Schema extends z.ZodType>(response: Response, value: z.output<Schema>): void {
   sendJson(response, 200, Buffer.from(JSON.stringify(value)));
 }

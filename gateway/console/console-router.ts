@@ -8,11 +8,13 @@ import { connectPage } from './pages/connect.js';
 import { enterPages } from './pages/enter.js';
 import { keyPages } from './pages/keys.js';
 import { operatorPage } from './pages/operator.js';
+import { operatorAccountPages } from './pages/operator-account.js';
 import { playgroundPage } from './pages/playground.js';
 import { profilePages } from './pages/profile.js';
 import { requestPages } from './pages/requests.js';
 import { teamPages } from './pages/team.js';
 import { usagePages } from './pages/usage.js';
+import { walletPages } from './pages/wallets.js';
 import type { ConsoleParts } from './parts.js';
 
 const FORM_BYTES_MAX = '16kb';
@@ -43,7 +45,9 @@ export function consoleRouter(parts: ConsoleParts): Router {
   billingPages(router, parts, guard);
   teamPages(router, parts, guard);
   profilePages(router, parts, guard);
+  walletPages(router, parts, guard);
   operatorPage(router, parts, guard);
+  operatorAccountPages(router, parts, guard);
 
   router.use((_request, response) => {
     sendPage(response, {
@@ -56,7 +60,17 @@ export function consoleRouter(parts: ConsoleParts): Router {
   return router;
 }
 
-const SCRIPTS = ['copy', 'playground', 'top-up', 'wallet'] as const;
+const SCRIPTS = [
+  'check-steps',
+  'connect-check',
+  'copy',
+  'playground',
+  'sign-in-check',
+  'tool-client',
+  'top-up',
+  'wallet',
+  'wallet-sign-in',
+] as const;
 
 function assets(router: Router, { sources, scripts }: ConsoleParts['assets']): void {
   const files = new Map([

@@ -7,17 +7,25 @@ import { Windows } from '../limits/windows.js';
 import { html } from './html.js';
 import { sendPage, type Viewer } from './page.js';
 
-/** Nothing from elsewhere, nothing inline, no frames around it, no forms to elsewhere. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/**
+ * Nothing from elsewhere, nothing inline, no frames around it, no forms to elsewhere.
+ *
+ * @param origins of this service that the page's script may ask besides its own.
+ */
+export function pagePolicy(origins: readonly string[] = []): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    ["connect-src 'self'", ...origins].join(' '),
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+const POLICY = pagePolicy();
 
 export const secure: RequestHandler = (_request, response, next) => {
   response.setHeader('Content-Security-Policy', POLICY);
@@ -154,7 +162,7 @@ export function sayNotFound(viewer: Viewer, response: Response): void {
   });
 }
 
-function cookieOf({ headers }: Request, name: string): string | undefined {
+export function cookieOf({ headers }: Request, name: string): string | undefined {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   const pair = pairs.find((one) => one.startsWith(`${name}=`));
   return pair?.slice(name.length + 1);

@@ -1,7 +1,9 @@
 import type { Accounts } from '../accounts/manage.js';
+import type { Operations } from '../accounts/operations.js';
 import type { OutboxMail } from '../accounts/people/mail.js';
 import type { People } from '../accounts/people/people.js';
 import type { Team } from '../accounts/people/team.js';
+import type { Wallets } from '../accounts/people/wallets.js';
 import type { RevenueDay } from '../accounts/revenue.js';
 import type { TopUps } from '../accounts/top-up.js';
 import type { UsageReport } from '../accounts/usage/report.js';
@@ -14,6 +16,8 @@ export interface ConsoleParts {
   readonly clock: Clock;
   readonly people: People;
   readonly team: Team;
+  /** Absent where wallets cannot sign in. */
+  readonly wallets?: Wallets;
   readonly keys: Keys;
   readonly accounts: Accounts;
   readonly usage: UsageReport;
@@ -28,6 +32,7 @@ export interface ConsoleParts {
   /** E-mail addresses of the people who run this service. */
   readonly operatorEmails: readonly string[];
   readonly operator?: OperatorFacts;
+  readonly operations: Operations;
   /** Present where mail is not sent but kept: anyone who reaches the console may read it. */
   readonly outbox?: () => Promise<readonly OutboxMail[]>;
   /** The folder with the console's style sheet and icon, and that of its compiled scripts. */

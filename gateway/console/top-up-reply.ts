@@ -1,5 +1,7 @@
 import type { Request, Response } from 'express';
+import type { z } from 'zod';
 import type { TopUpOrder, TopUps } from '../accounts/top-up.js';
+import type { topUpSchema } from '../accounts/wire.js';
 import { isRefusal, type Refusal } from '../domain/refusal.js';
 import { sendJson, sendRefusal } from '../http/error-reply.js';
 import { requestIdOf } from '../http/request-id.js';
@@ -36,6 +38,10 @@ export async function replyToTopUp(
     return;
   }
   const { credits } = reply.order;
-  const body = { requestId: reply.requestId, credits, transaction: reply.transaction };
+  const body: z.output<typeof topUpSchema> = {
+    requestId: reply.requestId,
+    credits,
+    transaction: reply.transaction,
+  };
   sendJson(response, 200, Buffer.from(JSON.stringify(body)));
 }

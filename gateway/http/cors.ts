@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 
+/** `Date` as well: pages whose clock is wrong sign payments by the server's. */
 const EXPOSED = [
   'PAYMENT-REQUIRED',
   'PAYMENT-RESPONSE',
@@ -8,6 +9,7 @@ const EXPOSED = [
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',
+  'Date',
 ].join(', ');
 
 const ALLOWED = 'Authorization, Content-Type, PAYMENT-SIGNATURE, X-PAYMENT, X-Request-Id';

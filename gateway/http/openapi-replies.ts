@@ -16,15 +16,19 @@ export const HEADERS = {
     'x402 version 2: base64 of the JSON receipt, with the transaction or the reason of failure. ' +
       'Present where a payment was settled or its settlement failed.',
   ),
+  'X-PAYMENT-RESPONSE': text(
+    'x402 version 1: base64 of the JSON receipt, where version 1 was paid with.',
+  ),
   'Retry-After': {
     description: 'Whole seconds to wait before the next try.',
     schema: { type: 'integer', minimum: 1 },
   },
   RateLimit: text(
-    'Requests left (`r`) and seconds until all are free again (`t`), of requests with a key.',
+    'Requests left (`r`) and seconds until all are free again (`t`), of the key, or of the ' +
+      'address where there is none.',
   ),
   'RateLimit-Policy': text(
-    'The quota (`q`) in a window of `w` seconds, of requests with a key ' +
+    'The quota (`q`) in a window of `w` seconds, of the key or the address ' +
       '(draft-ietf-httpapi-ratelimit-headers).',
   ),
   Allow: always(text('The methods of this path (RFC 9110, 10.2.1).')),
@@ -46,6 +50,7 @@ const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
   402: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'Retry-After', ...RATE],
   403: RATE,
   405: ['Allow'],
+  409: RATE,
   422: RATE,
   429: ['Retry-After', ...RATE],
   500: RATE,
@@ -93,8 +98,17 @@ function exampleOf(code: RefusalCode): Json {
   return { value: errorResponse(refusal, EXAMPLE_ID) };
 }
 
+/** All refusals of one status (Response Object, OpenAPI 3.1, 4.8.17). */
+export interface ErrorReply {
+  readonly description: string;
+  readonly headers: Json;
+  readonly content: { readonly 'application/json': { schema: Json; examples: Json } };
+}
+
 /** The error replies of one operation, one a status (Responses Object, OpenAPI 3.1, 4.8.16). */
-export function errorReplies(codes: readonly RefusalCode[] = CODES): Json {
+export function errorReplies(
+  codes: readonly RefusalCode[] = CODES,
+): Readonly<Record<string, ErrorReply>> {
   const statuses = [...new Set(codes.map((code) => REFUSALS[code].status))];
   return Object.fromEntries(
     statuses.map((status) => [
@@ -107,7 +121,7 @@ export function errorReplies(codes: readonly RefusalCode[] = CODES): Json {
   );
 }
 
-function errorReply(status: number, codes: readonly RefusalCode[]): Json {
+function errorReply(status: number, codes: readonly RefusalCode[]): ErrorReply {
   const narrowed = { properties: { status: { const: status }, code: { enum: codes } } };
   return {
     description: `Refused: ${codes.map((code) => `\`${code}\``).join(', ')}.`,

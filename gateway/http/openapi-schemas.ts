@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { USAGE_DIMENSIONS } from '../accounts/usage/report.js';
-import { PLANS, type Plan } from '../domain/plan.js';
+import {
+  accountSchema,
+  topUpRequestSchema,
+  topUpSchema,
+  usageQuerySchema,
+  usageRowSchema,
+  usageSchema,
+} from '../accounts/wire.js';
 import { REFUSALS, type RefusalCode } from '../domain/refusal.js';
 import { QUERY_WORDS_MAX } from '../../search-core/contract.js';
 import { searchResponseSchema } from '../search/answer.js';
@@ -27,47 +33,25 @@ const errorResponseSchema = z.strictObject({
   code: z.enum(CODES),
 });
 
-const count = () => z.int().min(0);
-
-const accountSchema = z.strictObject({
-  account: z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    plan: z.enum(Object.keys(PLANS) as Plan[]),
-    ratePerSecond: z.number(),
-  }),
-  credits: z.strictObject({ granted: count(), available: count(), held: count(), spent: count() }),
-  key: z.strictObject({
-    id: z.string(),
-    name: z.string(),
-    ratePerSecond: z.number().nullable(),
-    monthlyBudget: z.number().nullable(),
-    expiresAt: z.iso.datetime().nullable(),
-  }),
-});
-
-const usageRowSchema = z.strictObject({
-  name: z.string(),
-  searches: count(),
-  refused: count(),
-  credits: count(),
-});
-
-const usageSchema = z.strictObject({
-  from: z.iso.datetime(),
-  to: z.iso.datetime(),
-  by: z.enum(USAGE_DIMENSIONS),
-  usage: z.array(usageRowSchema),
-});
-
-const topUpRequestSchema = z.strictObject({
-  amountUsd: z.string().regex(/^[0-9]{1,15}(?:\.[0-9]{1,6})?$/),
-});
-
-const topUpSchema = z.strictObject({
-  requestId: z.string(),
-  credits: z.int().min(1),
-  transaction: z.string(),
+/** The challenge of x402 version 1, which its clients read from the body of the 402. */
+const paymentRequiredV1Schema = z.strictObject({
+  x402Version: z.literal(1),
+  error: z.string(),
+  accepts: z.array(
+    z.strictObject({
+      scheme: z.literal('exact'),
+      network: z.string(),
+      maxAmountRequired: z.string(),
+      resource: z.string(),
+      description: z.string(),
+      mimeType: z.string(),
+      outputSchema: z.strictObject({}),
+      payTo: z.string(),
+      maxTimeoutSeconds: z.int().min(1),
+      asset: z.string(),
+      extra: z.strictObject({ name: z.string(), version: z.string() }),
+    }),
+  ),
 });
 
 /** The bound on words as a pattern: a refinement has no form in JSON Schema. */
@@ -113,6 +97,10 @@ function replySchemas() {
     .add(totalResults, { description: 'Number of results returned.' })
     .add(errorResponseSchema, { id: 'ErrorResponse' })
     .add(errorResponseSchema.shape.status, { description: 'The HTTP status code.' })
+    .add(paymentRequiredV1Schema, {
+      id: 'PaymentRequiredV1',
+      description: 'The challenge of x402 version 1, where the operator has turned it on.',
+    })
     .add(accountSchema, { id: 'Account' })
     .add(accountSchema.shape.credits, {
       description: 'One credit is one search. granted = available + held + spent.',
@@ -130,6 +118,25 @@ function replySchemas() {
 /** `components.schemas`: JSON Schema 2020-12, as OpenAPI 3.1 takes it (Schema Object, 4.8.24). */
 export function componentSchemas(): Json {
   return { ...toSchemas(requestSchemas(), 'input'), ...toSchemas(replySchemas(), 'output') };
+}
+
+const USAGE_PARAMETERS: Readonly<Record<keyof typeof usageQuerySchema.shape, string>> = {
+  from: 'Start, a day or a moment in UTC; 30 days before the end if left out.',
+  to: 'End, at most 400 days after the start; now if left out.',
+  by: 'What to group by.',
+  format: 'The form of the reply.',
+};
+
+/** The query parameters of `GET /account/usage` (Parameter Object, 4.8.12). */
+export function usageParameters(): readonly Json[] {
+  const { properties = {} } = z.toJSONSchema(usageQuerySchema, { io: 'input' });
+  return Object.entries(USAGE_PARAMETERS).map(([name, description]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    schema: properties[name],
+  }));
 }
 
 function toSchemas(registry: z.core.$ZodRegistry<Notes>, io: 'input' | 'output'): Json {

@@ -3,10 +3,9 @@
  * that check requests and answers, and the closed list of refusals. Pure: no setting changes it,
  * so the served document and the committed `docs/openapi.json` are the same.
  */
-import { USAGE_DIMENSIONS } from '../accounts/usage/report.js';
 import type { RefusalCode } from '../domain/refusal.js';
-import { errorReplies, HEADERS, headers } from './openapi-replies.js';
-import { componentSchemas, type Json } from './openapi-schemas.js';
+import { errorReplies, HEADERS, headers, type ErrorReply } from './openapi-replies.js';
+import { componentSchemas, usageParameters, type Json } from './openapi-schemas.js';
 
 /** The interface's version (service specification, Versioning), not the program's. */
 const INTERFACE_VERSION = '2.0.0';
@@ -21,17 +20,21 @@ export function openApiDocument(): Json {
     tags: [
       { name: 'search', description: 'Search the web by keywords' },
       { name: 'account', description: 'What an account has and used, and more credits' },
+      { name: 'service', description: 'The service itself: this document, and how it does' },
     ],
     paths: {
       '/search': { post: searchOperation() },
       '/account': { get: accountOperation() },
       '/account/usage': { get: usageOperation() },
       '/account/credits': { post: creditsOperation() },
+      '/openapi.json': { get: documentOperation() },
+      '/livez': { get: liveOperation() },
+      '/readyz': { get: readyOperation() },
     },
     components: {
       schemas: componentSchemas(),
       headers: HEADERS,
-      parameters: { PaymentSignature: PAYMENT_SIGNATURE },
+      parameters: { PaymentSignature: PAYMENT_SIGNATURE, PaymentV1: PAYMENT_V1 },
       securitySchemes: { bearer: BEARER },
     },
   };
@@ -74,7 +77,18 @@ const PAYMENT_SIGNATURE: Json = {
   schema: { type: 'string' },
 };
 
-const PAYMENT_PARAMETER: Json = { $ref: '#/components/parameters/PaymentSignature' };
+const PAYMENT_V1: Json = {
+  name: 'X-PAYMENT',
+  in: 'header',
+  required: false,
+  deprecated: true,
+  description:
+    'x402 version 1: base64 of the JSON payment. Looked at only where the operator has turned ' +
+    'version 1 on; any other service answers as if there were no payment.',
+  schema: { type: 'string' },
+};
+
+const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` });
 
 function json(name: string): Json {
   return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } };
@@ -82,10 +96,6 @@ function json(name: string): Json {
 
 function body(name: string): Json {
   return { required: true, content: json(name) };
-}
-
-function query(name: string, description: string, schema: Json): Json {
-  return { name, in: 'query', required: false, description, schema };
 }
 
 function searchOperation(): Json {
@@ -97,17 +107,28 @@ function searchOperation(): Json {
       'Literal search: exact words, quoted phrases, word order. Send a key, or a payment, or ' +
       'neither to be quoted a price.',
     security: [{ bearer: [] }, {}],
-    parameters: [PAYMENT_PARAMETER],
+    parameters: [parameter('PaymentSignature'), parameter('PaymentV1')],
     requestBody: body('SearchRequest'),
     responses: {
       '200': {
         description: 'The pages found.',
-        headers: headers('PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'),
+        headers: headers('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'),
         content: json('SearchResponse'),
       },
-      ...errorReplies(),
+      ...withChallengeV1(errorReplies()),
     },
   };
+}
+
+/** Where version 1 is spoken, its challenge is the body of a 402 in the place of ErrorResponse. */
+function withChallengeV1(replies: Readonly<Record<string, ErrorReply>>): Json {
+  const { 402: refused } = replies;
+  if (!refused) throw new Error('a search can be refused with 402');
+  const { schema, examples } = refused.content['application/json'];
+  const challenge = { $ref: '#/components/schemas/PaymentRequiredV1' };
+  const content = { 'application/json': { schema: { anyOf: [schema, challenge] }, examples } };
+  const more = headers('X-PAYMENT-RESPONSE');
+  return { ...replies, 402: { ...refused, headers: { ...refused.headers, ...more }, content } };
 }
 
 /** What any request with a key can be refused with. */
@@ -138,21 +159,11 @@ function accountOperation(): Json {
 }
 
 function usageOperation(): Json {
-  const moment = { type: 'string', anyOf: [{ format: 'date' }, { format: 'date-time' }] };
   return {
     operationId: 'readUsage',
     tags: ['account'],
     summary: 'Searches and credits of the account, in groups',
-    parameters: [
-      query('from', 'Start, a day or a moment in UTC; 30 days before the end if left out.', moment),
-      query('to', 'End, at most 400 days after the start; now if left out.', moment),
-      query('by', 'What to group by.', { type: 'string', enum: USAGE_DIMENSIONS, default: 'day' }),
-      query('format', 'The form of the reply.', {
-        type: 'string',
-        enum: ['json', 'csv'],
-        default: 'json',
-      }),
-    ],
+    parameters: usageParameters(),
     responses: {
       '200': {
         description: 'The usage.',
@@ -172,7 +183,7 @@ function creditsOperation(): Json {
     description:
       'Without `PAYMENT-SIGNATURE` the answer is a 402 with a quote for the amount. The credits ' +
       'are there when the 200 is; the same payment sent again adds nothing.',
-    parameters: [PAYMENT_PARAMETER],
+    parameters: [parameter('PaymentSignature')],
     requestBody: body('TopUpRequest'),
     responses: {
       '200': {
@@ -197,4 +208,56 @@ function creditsOperation(): Json {
       ]),
     },
   };
+}
+
+/** Anyone may ask, and nothing is counted. */
+function openOperation(operation: Json & { readonly responses: Json }): Json {
+  const responses = { ...operation.responses, ...errorReplies(['malformed_request']) };
+  return { ...operation, tags: ['service'], security: [], responses };
+}
+
+const stateOf = (...names: string[]): Json => ({
+  'application/json': {
+    schema: {
+      type: 'object',
+      properties: { status: { enum: names } },
+      required: ['status'],
+      additionalProperties: false,
+    },
+  },
+});
+
+function documentOperation(): Json {
+  return openOperation({
+    operationId: 'readOpenApi',
+    summary: 'This document',
+    responses: {
+      '200': {
+        description: 'OpenAPI 3.1.',
+        headers: headers(),
+        content: { 'application/json': { schema: { type: 'object' } } },
+      },
+    },
+  });
+}
+
+function liveOperation(): Json {
+  return openOperation({
+    operationId: 'readLiveness',
+    summary: 'Whether the process runs',
+    responses: {
+      '200': { description: 'It runs.', headers: headers(), content: stateOf('live') },
+    },
+  });
+}
+
+function readyOperation(): Json {
+  return openOperation({
+    operationId: 'readReadiness',
+    summary: 'Whether searches can be answered now',
+    responses: {
+      '200': { description: 'They can.', headers: headers(), content: stateOf('ready') },
+      '503': { description: 'Not now.', headers: headers(), content: stateOf('not ready') },
+    },
+  });
 }

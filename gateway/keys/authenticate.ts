@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely';
-import { ratePerSecond } from '../domain/plan.js';
 import type { Clock } from '../domain/ports.js';
 import { refuse, type Refusal } from '../domain/refusal.js';
 import { unixMillis } from '../domain/units.js';
 import type { Store } from '../store/store.js';
 import { BoundedCache } from './bounded-cache.js';
-import type { Caller } from './caller.js';
+import { accountOf, type Caller } from './caller.js';
 import { hashKey, parseKey, type ApiKeyHash } from './format.js';
 import type { KeyTables } from './schema.js';
 
@@ -141,6 +140,7 @@ async function readKey(store: Store, hash: ApiKeyHash): Promise<Known> {
         'key.account_id',
         'account.plan',
         'account.rate_per_second',
+        'account.plan_ends_at',
         'account.suspended_at',
         'account.suspended_reason',
       ])
@@ -158,11 +158,7 @@ async function readKey(store: Store, hash: ApiKeyHash): Promise<Known> {
   }
   const number = (value: bigint | null) => (value === null ? null : Number(value));
   const caller: Caller = {
-    account: {
-      id: row.account_id,
-      plan: row.plan,
-      ratePerSecond: ratePerSecond(row.plan, number(row.rate_per_second)),
-    },
+    account: accountOf(row.account_id, row),
     key: {
       id: row.id,
       name: row.name,

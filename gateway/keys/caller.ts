@@ -1,5 +1,5 @@
-import type { Plan } from '../domain/plan.js';
-import type { UnixMillis } from '../domain/units.js';
+import { ratePerSecond, type Plan } from '../domain/plan.js';
+import { unixMillis, type UnixMillis } from '../domain/units.js';
 
 /** Who asks, once a key has been checked: everything that the rest of the pipeline wants to know. */
 export interface Caller {
@@ -8,6 +8,8 @@ export interface Caller {
     readonly plan: Plan;
     /** Searches per second: what was agreed, or what the plan has. */
     readonly ratePerSecond: number;
+    /** When the agreed plan ends, and with it searching; absent for a plan without an end. */
+    readonly planEndsAt?: UnixMillis;
   };
   readonly key: {
     readonly id: string;
@@ -19,5 +21,19 @@ export interface Caller {
     /** Credits in a calendar month (UTC) of this key alone; null without one. */
     readonly monthlyBudget: number | null;
     readonly expiresAt: UnixMillis | null;
+  };
+}
+
+/** The account of a caller, from its row. */
+export function accountOf(
+  id: string,
+  row: { plan: Plan; rate_per_second: bigint | null; plan_ends_at: bigint | null },
+): Caller['account'] {
+  const { plan, rate_per_second: agreed, plan_ends_at: end } = row;
+  return {
+    id,
+    plan,
+    ratePerSecond: ratePerSecond(plan, agreed === null ? null : Number(agreed)),
+    ...(end !== null && { planEndsAt: unixMillis(Number(end)) }),
   };
 }

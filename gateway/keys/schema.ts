@@ -17,6 +17,8 @@ interface AccountRow {
   plan: Plan;
   /** Searches per second agreed with the operator; null for the plan's own. */
   rate_per_second: NullableInt;
+  /** When the agreed plan ends; null for one without an end. */
+  plan_ends_at: NullableInt;
   suspended_at: NullableInt;
   /** What the account's people are told about the suspension. */
   suspended_reason: string | null;
@@ -78,5 +80,9 @@ export const KEY_MIGRATIONS: readonly Migration[] = [
       ) ${strict}`,
       `create index api_keys_of_account on api_keys (account_id, created_at)`,
     ],
+  },
+  {
+    name: 'keys-002-end-of-plan',
+    statements: ({ int }) => [`alter table accounts add column plan_ends_at ${int}`],
   },
 ];

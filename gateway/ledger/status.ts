@@ -122,6 +122,13 @@ export const mayBroadcast: May = (facts) => {
   return ended(status) ?? 'not_signed';
 };
 
+/**
+ * It is given to a facilitator, who has it from then on as if it were signed: for the first time,
+ * or again when the chain shows that it was not used.
+ */
+export const mayHandOver: May = (facts) =>
+  maySign(facts) === undefined ? undefined : mayBroadcast(facts);
+
 /** Its call failed in a mined transaction although the authorization is good: once more. */
 export const mayRetry: May = (facts) => mayBroadcast(facts);
 

@@ -11,6 +11,7 @@ import {
   mayBroadcast,
   mayFail,
   mayFinalize,
+  mayHandOver,
   mayRelease,
   mayReorg,
   mayRetry,
@@ -120,6 +121,26 @@ export class TransferBooks {
         await transition(tx, id, mayBroadcast, { broadcast_at: now });
       }
     });
+  }
+
+  /** Records that a facilitator is about to get a payment. Nothing may be sent before this is durable. */
+  recordHandedOver(paymentId: string): Promise<Transition> {
+    const now = BigInt(this.clock.now());
+    return this.store.write((tx: LedgerTx) =>
+      transition(tx, paymentId, mayHandOver, ({ facts, failedCalls }) => ({
+        signed_at: now,
+        broadcast_at: now,
+        transaction_hash: null,
+        failed_calls: BigInt(facts.signedAt === undefined ? failedCalls : failedCalls + 1),
+      })),
+    );
+  }
+
+  /** Records the transaction that a facilitator has named; the chain has yet to show it. */
+  recordNamed(paymentId: string, hash: TransactionHash): Promise<Transition> {
+    return this.store.write((tx: LedgerTx) =>
+      transition(tx, paymentId, mayBroadcast, { transaction_hash: hash }),
+    );
   }
 
   /**

@@ -1,10 +1,21 @@
-import { createMcpHandler, type CallToolResult } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  type CallToolResult,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import type { Log, Random } from '../domain/ports.js';
 import { isRefusal, refuse } from '../domain/refusal.js';
 import type { Credentials, Face } from '../search/caller.js';
 import type { Search } from '../search/pipeline.js';
 import { credentialsOf } from './payment.js';
-import { refusalResult, toolResult, type McpPaymentWire } from './result.js';
+import {
+  PAYMENT_EXTENSION,
+  refusalResult,
+  toolResult,
+  type McpPaymentWire,
+  type PaymentBinding,
+} from './result.js';
 import { createToolServer } from './server.js';
 
 /** What the edge knows about a request before the protocol looks into it. */
@@ -42,8 +53,16 @@ export function createMcpEndpoint(parts: EndpointParts): McpEndpoint {
     ({ era, requestInfo }) => {
       const caller = requestInfo && callers.get(requestInfo);
       if (!caller) throw new Error('a protocol request without its caller');
-      return createToolServer(era, parts.version, (args, context) =>
-        call(parts, caller, { args, meta: context.mcpReq._meta, signal: context.mcpReq.signal }),
+      const takesPayments = caller.face === 'gateway' && caller.account === undefined;
+      const isCall = requestInfo.headers.get('mcp-method') === 'tools/call';
+      const about = { era, version: parts.version, takesPayments, isCall };
+      return createToolServer(about, (args, { mcpReq }) =>
+        call(parts, caller, {
+          args,
+          meta: mcpReq._meta,
+          signal: mcpReq.signal,
+          binding: takesPayments && knowsExtension(mcpReq.envelope) ? 'extension' : 'tool-result',
+        }),
       );
     },
     {
@@ -60,17 +79,29 @@ export function createMcpEndpoint(parts: EndpointParts): McpEndpoint {
   };
 }
 
+const capabilitiesSchema = z.object({
+  [CLIENT_CAPABILITIES_META_KEY]: z.object({
+    extensions: z.object({ [PAYMENT_EXTENSION]: z.object() }),
+  }),
+});
+
+/** Whether a request says that its client knows the result type `payment_required`. */
+function knowsExtension(envelope: unknown): boolean {
+  return capabilitiesSchema.safeParse(envelope).success;
+}
+
 interface ToolCall {
   readonly args: unknown;
   readonly meta: Readonly<Record<string, unknown>> | undefined;
   readonly signal: AbortSignal;
+  readonly binding: PaymentBinding;
 }
 
 /** One tool call is one search: the same pipeline, prices, limits and refusals as over HTTP. */
 async function call(
   parts: EndpointParts,
   { face, account, address, signal }: ToolCaller,
-  { args, meta, signal: cancelled }: ToolCall,
+  { args, meta, signal: cancelled, binding }: ToolCall,
 ): Promise<CallToolResult> {
   const requestId = parts.random.uuid();
   const credentials = credentialsOf(account, meta);
@@ -84,7 +115,7 @@ async function call(
       address,
       signal: AbortSignal.any([signal, cancelled]),
     });
-    return toolResult(reply, parts.wire);
+    return toolResult(reply, parts.wire, binding);
   } catch (error) {
     if (error instanceof Error && 'refusal' in error && isRefusal(error.refusal)) {
       return refusalResult(error.refusal, requestId);

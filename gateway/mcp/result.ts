@@ -17,21 +17,41 @@ export interface McpPaymentWire {
 export const PAYMENT_META = 'x402/payment';
 export const PAYMENT_RESPONSE_META = 'x402/payment-response';
 
+/** The capability with which both sides say that they know the result type `payment_required`. */
+export const PAYMENT_EXTENSION = 'org.x402/payment';
+
+/**
+ * How a call is told that it has to be paid for: as an error result, which every client understands,
+ * or as a result of a type of its own, where the client says that it knows the extension.
+ */
+export type PaymentBinding = 'tool-result' | 'extension';
+
 /** Gives a search's reply the form of a tool result. */
-export function toolResult(reply: SearchReply, wire: McpPaymentWire): CallToolResult {
-  const result = resultOf(reply, wire);
+export function toolResult(
+  reply: SearchReply,
+  wire: McpPaymentWire,
+  binding: PaymentBinding,
+): CallToolResult {
+  const result = resultOf(reply, wire, binding);
   if (!reply.receipt) return result;
   return { ...result, _meta: { [PAYMENT_RESPONSE_META]: wire.paymentResponse(reply.receipt) } };
 }
 
-function resultOf(reply: SearchReply, wire: McpPaymentWire): CallToolResult {
+function resultOf(
+  reply: SearchReply,
+  wire: McpPaymentWire,
+  binding: PaymentBinding,
+): CallToolResult {
   if (reply.kind === 'results') {
     // The pipeline has checked these bytes against the contract.
     const text = new TextDecoder().decode(reply.body);
     return answerResult(JSON.parse(text) as SearchResponse);
   }
-  if (reply.offer) return challengeResult(wire.paymentRequired(reply.offer), reply.refusal);
-  return refusalResult(reply.refusal, reply.requestId);
+  if (!reply.offer) return refusalResult(reply.refusal, reply.requestId);
+  const required = wire.paymentRequired(reply.offer);
+  if (binding === 'tool-result') return challengeResult(required, reply.refusal);
+  // No result of the tool: the protocol's own type asks for content, and this one has none.
+  return { resultType: 'payment_required', paymentRequired: required, content: [] };
 }
 
 /** Results as structured content in the shape of SearchResponse, and as text. */

@@ -2,9 +2,10 @@ import { urlencoded, Router, type Request, type Response } from 'express';
 import type Provider from 'oidc-provider';
 import { errors } from './oidc-provider.js';
 import { sendPage } from '../console/page.js';
+import { describedAt, type Connections } from './connections.js';
 import { consentPage, errorPage, PAGE_POLICY } from './pages.js';
 import { CONSENT_PATH, SEARCH_SCOPE } from './provider.js';
-import { subjectText } from './subject.js';
+import { subjectText, type Subject } from './subject.js';
 
 /** The console's session, as the consent page needs it. */
 export interface Login {
@@ -21,6 +22,7 @@ export interface LoggedIn {
 
 export interface ConsentParts {
   readonly provider: Provider;
+  readonly connections: Connections;
   readonly login: Login;
   /** The origin at which people reach the console. */
   readonly issuer: string;
@@ -77,15 +79,26 @@ async function show(parts: ConsentParts, request: Request, response: Response): 
     return;
   }
   const clientId = String(details.params.client_id);
-  const client = await parts.provider.Client.find(clientId);
   const redirect = new URL(String(details.params.redirect_uri));
   const view = {
     ...visitor,
-    clientName: client?.clientName ?? clientId,
-    describedAt: clientId.startsWith('https:') ? new URL(clientId).host : undefined,
+    clientName: await clientNameOf(parts, clientId),
+    describedAt: describedAt(clientId),
     redirectHost: redirect.host || redirect.protocol,
   };
   sendPage(response, consentPage(view));
+}
+
+const NAME_LENGTH_MAX = 100;
+
+/** What a client calls itself, fit to be shown; its id where it has no name or cannot be read. */
+async function clientNameOf({ provider }: ConsentParts, clientId: string): Promise<string> {
+  const client = await provider.Client.find(clientId).catch((error: unknown) => {
+    if (error instanceof errors.OIDCProviderError) return undefined;
+    throw error;
+  });
+  const name = (client?.clientName ?? '').replace(/\p{C}/gu, ' ').trim();
+  return (name || clientId).slice(0, NAME_LENGTH_MAX);
 }
 
 async function decide(parts: ConsentParts, request: Request, response: Response): Promise<void> {
@@ -107,26 +120,26 @@ async function decide(parts: ConsentParts, request: Request, response: Response)
     await parts.provider.interactionFinished(request, response, denied);
     return;
   }
-  const accountId = subjectText({ personId: visitor.person.id, accountId: account.id });
-  const grantId = await grant(parts, details, accountId);
-  const result = { login: { accountId, remember: false }, consent: { grantId } };
-  await parts.provider.interactionFinished(request, response, result);
+  const subject = { personId: visitor.person.id, accountId: account.id };
+  const grantId = await grant(parts, details, subject);
+  const login = { accountId: subjectText(subject), remember: false };
+  await parts.provider.interactionFinished(request, response, { login, consent: { grantId } });
 }
 
 /** Grants the one scope for the resources that were asked for, or else for the one by default. */
-function grant(
-  { provider, defaultResource }: ConsentParts,
-  { params }: Details,
-  accountId: string,
-): Promise<string> {
-  const given = new provider.Grant({ accountId, clientId: String(params.client_id) });
-  const { resource = defaultResource } = params;
-  const resources = (Array.isArray(resource) ? resource : [resource]) as unknown[];
-  for (const one of resources) {
-    if (typeof one === 'string') given.addResourceScope(one, SEARCH_SCOPE);
-  }
+async function grant(parts: ConsentParts, { params }: Details, subject: Subject): Promise<string> {
+  const clientId = String(params.client_id);
+  const { resource = parts.defaultResource } = params;
+  const asked: unknown[] = Array.isArray(resource) ? resource : [resource];
+  const resources = asked.filter((one) => typeof one === 'string');
+  const given = new parts.provider.Grant({ accountId: subjectText(subject), clientId });
+  for (const one of resources) given.addResourceScope(one, SEARCH_SCOPE);
   given.addOIDCScope(`${SEARCH_SCOPE} offline_access`);
-  return given.save();
+  const grantId = await given.save();
+  const clientName = await clientNameOf(parts, clientId);
+  const scope = SEARCH_SCOPE;
+  await parts.connections.add({ grantId, subject, clientId, clientName, scope, resources });
+  return grantId;
 }
 
 const LAPSED = errorPage(

@@ -3,6 +3,7 @@ import type { Configuration, ResourceServer } from 'oidc-provider';
 import type { Clock, Log, Random } from '../domain/ports.js';
 import type { Store } from '../store/store.js';
 import { pageText } from '../console/page.js';
+import { DOCUMENT_BYTES_MAX, documentFetch } from './documents.js';
 import { errors, Provider } from './oidc-provider.js';
 import { errorPage, PAGE_POLICY } from './pages.js';
 import { recordAdapter } from './records.js';
@@ -17,6 +18,11 @@ export interface AuthorizationServerParts {
   readonly issuer: string;
   /** The addresses that tokens may be asked for; the first is meant when none is named. */
   readonly resources: readonly [string, ...string[]];
+  /**
+   * Whether a client may be described at an address of this machine or of a private network: on a
+   * development start only.
+   */
+  readonly reachesPrivate: boolean;
 }
 
 /** The one thing that a token allows. */
@@ -36,6 +42,12 @@ const TTL = {
   Grant: 365 * DAY,
   Session: HOUR,
 } as const;
+
+/**
+ * How long a client's own description is kept, within what its Cache-Control says: long enough for
+ * one sign-in to ask for it once, short enough for a change to be seen the next day.
+ */
+const DOCUMENT_CACHE_SECONDS = { min: 5 * MINUTE, max: DAY } as const;
 
 /** Where the endpoints are. */
 export const ROUTES = {
@@ -93,6 +105,12 @@ function configuration(parts: AuthorizationServerParts, secrets: OauthSecrets): 
     },
     // Pages of any origin may read what these endpoints answer: none of them looks at a cookie.
     clientBasedCORS: () => true,
+    fetch: documentFetch(parts.reachesPrivate),
+    fetchResponseBodyLimits: {
+      'client_id metadata document': DOCUMENT_BYTES_MAX,
+      jwks_uri: DOCUMENT_BYTES_MAX,
+      sector_identifier_uri: DOCUMENT_BYTES_MAX,
+    },
     interactions: { url: (_context, { uid }) => `${CONSENT_PATH}/${uid}` },
     // Only what was consented to in this very authorization counts.
     loadExistingGrant: ({ oidc }) => {
@@ -118,7 +136,11 @@ function configuration(parts: AuthorizationServerParts, secrets: OauthSecrets): 
         enabled: true,
         allowedPolicy: (_context, client, token) => token.clientId === client.clientId,
       },
-      clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: 'draft-02',
+        cacheDuration: DOCUMENT_CACHE_SECONDS,
+      },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => parts.resources[0],

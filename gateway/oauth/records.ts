@@ -18,6 +18,12 @@ const NOT_STORED = new Set(['Session']);
 /** Clients that nobody consented to are forgotten after a day: anyone can register one. */
 const UNUSED_CLIENT_MS = 24 * 3_600_000;
 
+/**
+ * How long a refresh token that was used goes on working (docs/decisions/refresh-grace.md). A second
+ * use after that counts as theft and ends the connection.
+ */
+export const REFRESH_GRACE_MS = 10_000;
+
 /** Keeps the authorization server's records in the project's database. */
 export function recordAdapter(store: Store, clock: Clock): (model: string) => Adapter {
   return (model) => (NOT_STORED.has(model) ? NOTHING : adapterOf(model, store, clock));
@@ -35,6 +41,7 @@ const NOTHING: Adapter = {
 
 function adapterOf(model: string, store: Store, clock: Clock): Adapter {
   const keyOf = (id: string) => (CREDENTIALS.has(model) ? hash('sha256', id, 'hex') : id);
+  const graceMs = model === 'RefreshToken' ? REFRESH_GRACE_MS : 0;
   const select = (db: Kysely<OauthTables>) =>
     db
       .selectFrom('oauth_records')
@@ -64,13 +71,13 @@ function adapterOf(model: string, store: Store, clock: Clock): Adapter {
       const row = await store.read((db: Kysely<OauthTables>) =>
         select(db).where('id', '=', keyOf(id)).executeTakeFirst(),
       );
-      return row && payloadOf(row, id);
+      return row && payloadOf(row, id, clock.now() - graceMs);
     },
     async findByUid(uid) {
       const row = await store.read((db: Kysely<OauthTables>) =>
         select(db).where('uid', '=', uid).executeTakeFirst(),
       );
-      return row && payloadOf(row, row.id);
+      return row && payloadOf(row, row.id, clock.now());
     },
     findByUserCode: () => Promise.resolve(undefined),
     async consume(id) {
@@ -84,8 +91,11 @@ function adapterOf(model: string, store: Store, clock: Clock): Adapter {
           .returning('id')
           .execute(),
       );
-      // Of all concurrent uses of one code or refresh token, exactly one goes on.
-      if (consumed.length === 0) throw new errors.InvalidGrant('it was used before');
+      // Of all concurrent uses of one code, exactly one goes on. A refresh token within its grace
+      // was let through by `find`; its first use, from which the grace counts, stays.
+      if (consumed.length === 0 && model !== 'RefreshToken') {
+        throw new errors.InvalidGrant('it was used before');
+      }
     },
     async destroy(id) {
       await store.write((tx: Kysely<OauthTables>) =>
@@ -108,19 +118,40 @@ function adapterOf(model: string, store: Store, clock: Clock): Adapter {
   };
 }
 
+/** A record as it was stored; it counts as used when that was at `usedUntilMs` or before. */
 function payloadOf(
   row: { payload: string; consumed_at: bigint | number | null },
   id: string,
+  usedUntilMs: number,
 ): AdapterPayload {
   const payload = JSON.parse(row.payload) as AdapterPayload;
-  return { ...payload, jti: id, ...(row.consumed_at !== null && { consumed: true }) };
+  const isUsed = row.consumed_at !== null && Number(row.consumed_at) <= usedUntilMs;
+  return { ...payload, jti: id, ...(isUsed && { consumed: true }) };
 }
 
-/** Removes what has lapsed, and registered clients that nobody uses. Called now and then. */
+/**
+ * Removes what has lapsed, connections that nothing is left of, and registered clients that nobody
+ * uses. Called now and then.
+ */
 export async function sweepRecords(store: Store, clock: Clock): Promise<void> {
   const now = clock.now();
   await store.write(async (tx: Kysely<OauthTables>) => {
     await tx.deleteFrom('oauth_records').where('expires_at', '<', BigInt(now)).execute();
+    await tx
+      .deleteFrom('oauth_connections')
+      .where('created_at', '<', BigInt(now - UNUSED_CLIENT_MS))
+      .where((is) =>
+        is.not(
+          is.exists(
+            is
+              .selectFrom('oauth_records as live')
+              .select('live.id')
+              .whereRef('live.grant_id', '=', 'oauth_connections.grant_id')
+              .where('live.model', '!=', 'Grant'),
+          ),
+        ),
+      )
+      .execute();
     await tx
       .deleteFrom('oauth_records')
       .where('model', '=', 'Client')

@@ -1,3 +1,4 @@
+import type { ColumnType } from 'kysely';
 import type { Int } from '../keys/schema.js';
 import type { Migration } from '../store/migrations.js';
 
@@ -16,8 +17,24 @@ interface OauthRecordRow {
   consumed_at: bigint | number | null;
 }
 
+/** An application that a person let search on an account. Times are Unix milliseconds. */
+interface OauthConnectionRow {
+  grant_id: string;
+  person_id: string;
+  account_id: string;
+  client_id: string;
+  /** What the application called itself when the person consented. */
+  client_name: string;
+  scope: string;
+  /** The addresses of `/mcp` that its tokens may be asked for, separated by spaces. */
+  resources: string;
+  created_at: Int;
+  last_used_at: ColumnType<bigint | null, bigint | number | null, bigint | number | null>;
+}
+
 export interface OauthTables {
   oauth_records: OauthRecordRow;
+  oauth_connections: OauthConnectionRow;
 }
 
 /** The tables of OAuth; they come after those of keys. */
@@ -47,6 +64,27 @@ export const OAUTH_MIGRATIONS: readonly Migration[] = [
       `create index oauth_records_by_uid on oauth_records (model, uid) where uid is not null`,
       `create index oauth_records_expiry on oauth_records (expires_at)
         where expires_at is not null`,
+    ],
+  },
+  {
+    name: 'oauth-002-connections',
+    statements: ({ int, strict }) => [
+      `create table oauth_connections (
+        grant_id text primary key,
+        person_id text not null,
+        account_id text not null references accounts (id),
+        client_id text not null,
+        -- The name at the time of consent: showing it, and checking a token, needs no client.
+        client_name text not null,
+        scope text not null,
+        resources text not null,
+        created_at ${int} not null,
+        last_used_at ${int}
+      ) ${strict}`,
+      `create index oauth_connections_of_person on oauth_connections (person_id, created_at)`,
+      // Consents from before this table could not be shown or ended: they are asked for again.
+      `delete from oauth_records
+        where model in ('Grant', 'AccessToken', 'RefreshToken', 'AuthorizationCode')`,
     ],
   },
 ];

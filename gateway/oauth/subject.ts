@@ -8,8 +8,3 @@ export interface Subject {
 export function subjectText({ personId, accountId }: Subject): string {
   return `${accountId}/${personId}`;
 }
-
-export function parseSubject(text: string): Subject | undefined {
-  const [accountId = '', personId = '', ...more] = text.split('/');
-  return accountId && personId && more.length === 0 ? { accountId, personId } : undefined;
-}

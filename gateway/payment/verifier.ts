@@ -18,14 +18,19 @@ const CHAIN_TIME_AGE_MAX_MS = 60_000;
 /** When a chain out of reach is asked again. */
 const RETRY_SECONDS = 2;
 
-interface VerifierOptions {
-  readonly chain: ChainCaller;
-  /** Only its monotonic side is used. */
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+/** Something that is sold. */
+export interface Sale {
   /** What is asked now. */
   readonly offer: () => Offer;
   /** Whether a payment at another price may be made because it was quoted; no one by default. */
   readonly honours?: (payment: PresentedPayment) => boolean;
+}
+
+/** The sale is what payments are for unless `check` is told otherwise. */
+interface VerifierOptions extends Sale {
+  readonly chain: ChainCaller;
+  /** Only its monotonic side is used. */
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly limits: WindowLimits & {
     /** Longest wait for one call to the chain, in milliseconds. */
     readonly deadlineMs: number;
@@ -52,7 +57,7 @@ export interface Verifier {
    * payer's key or carrying what may be a contract's signature. Its price is compared too, but an
    * objection to it counts only for a payment that is new.
    */
-  check(payment: PresentedPayment): Promise<CheckedAuthorization | Refusal>;
+  check(payment: PresentedPayment, sale?: Sale): Promise<CheckedAuthorization | Refusal>;
   /**
    * Whether a new payment can be taken now: its price and window, then the chain (state, balance,
    * and a simulation of the transfer) in one `eth_call` that concurrent confirmations share.
@@ -62,7 +67,7 @@ export interface Verifier {
 }
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { chain, clock, offer, honours = () => false, limits } = options;
+  const { chain, clock, limits } = options;
   const chainTime = createChainTime(clock);
   const signerOf = createSignerOf();
   const checkSigner = createSignerCheck(options);
@@ -73,7 +78,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   });
 
   return {
-    check: async (payment) => {
+    check: async (payment, { offer, honours = () => false } = options) => {
       const { terms, resource } = offer();
       const authorization = matchTerms(payment, terms, resource);
       if (isRefusal(authorization)) return authorization;

@@ -27,8 +27,8 @@ export function initialFees(baseFee: bigint, settings: FeeSettings): Fees {
 
 /**
  * The fees of a replacement: nodes ask for a tenth more of both fees (geth's `txpool.pricebump`),
- * an eighth is offered, and what a first transaction would offer now if that is more.
- * Undefined when that exceeds the cap: then the transaction stays as it is.
+ * an eighth is offered, and what a first transaction would offer now if that is more; at the end
+ * the cap itself. Undefined when the cap leaves no room for a tenth: then it stays as it is.
  */
 export function bumpedFees(
   previous: Fees,
@@ -36,12 +36,18 @@ export function bumpedFees(
   settings: FeeSettings,
 ): Fees | undefined {
   const fresh = initialFees(baseFee, settings);
-  const maxFeePerGas = max(raised(previous.maxFeePerGas), fresh.maxFeePerGas);
-  if (maxFeePerGas > settings.maxFeePerGasCap) return undefined;
-  const tip = max(raised(previous.maxPriorityFeePerGas), fresh.maxPriorityFeePerGas);
-  return { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas };
+  const cap = settings.maxFeePerGasCap;
+  const maxFeePerGas = min(max(raised(previous.maxFeePerGas), fresh.maxFeePerGas), cap);
+  const wantedTip = max(raised(previous.maxPriorityFeePerGas), fresh.maxPriorityFeePerGas);
+  const maxPriorityFeePerGas = min(wantedTip, maxFeePerGas);
+  const isEnough =
+    isTenthMore(previous.maxFeePerGas, maxFeePerGas) &&
+    isTenthMore(previous.maxPriorityFeePerGas, maxPriorityFeePerGas);
+  return isEnough ? { maxFeePerGas, maxPriorityFeePerGas } : undefined;
 }
 
 /** An eighth more, at least one wei. */
 const raised = (fee: bigint): bigint => fee + fee / 8n + 1n;
+const isTenthMore = (before: bigint, after: bigint): boolean => 10n * after >= 11n * before;
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);

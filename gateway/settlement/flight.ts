@@ -35,6 +35,7 @@ export class Flight implements Watched {
   #broadcastAtMs: number;
   #signedAtMs: number;
   #isUnderpriced = false;
+  #isAtFeeCap = false;
   #foreignLooks = 0;
 
   constructor(
@@ -43,6 +44,11 @@ export class Flight implements Watched {
   ) {
     this.#transactions = [...intent.transactions];
     this.#broadcastAtMs = this.#signedAtMs = parts.clock.monotonicMs();
+  }
+
+  /** True once the cap allows no higher fee: it waits, as it is, for the base fee to fall. */
+  get isAtFeeCap(): boolean {
+    return this.#isAtFeeCap;
   }
 
   /** The transaction that is on offer now. */
@@ -118,7 +124,8 @@ export class Flight implements Watched {
   async missed(): Promise<void> {
     const { clock, settings } = this.parts;
     const now = clock.monotonicMs();
-    const isUrgent = this.#isUnderpriced;
+    // What cannot offer more need not be offered more often.
+    const isUrgent = this.#isUnderpriced && !this.#isAtFeeCap;
     if (!isUrgent && now - this.#broadcastAtMs < settings.rebroadcastAfterMs) return;
     if (await this.#isSuperseded()) return;
     this.#isUnderpriced = false;
@@ -126,15 +133,18 @@ export class Flight implements Watched {
     await this.broadcast();
   }
 
-  /** Signs the same call at the same nonce for more, unless that exceeds the cap. */
+  /** Signs the same call at the same nonce for more, as far as the cap allows. */
   async #replace(): Promise<void> {
+    if (this.#isAtFeeCap) return;
     const { facts, settings, log, clock } = this.parts;
     const previous = this.#newest;
     const { baseFee } = await facts.refresh();
     const fees = bumpedFees(previous, baseFee, settings);
     this.#signedAtMs = clock.monotonicMs();
     if (!fees) {
-      log.error({ transaction: previous.hash }, 'a transaction is stuck at the fee cap');
+      this.#isAtFeeCap = true;
+      const maxFeePerGas = previous.maxFeePerGas.toString();
+      log.error({ transaction: previous.hash, maxFeePerGas }, 'a transaction is at the fee cap');
       return;
     }
     const transaction = await this.parts.replace(fees, previous.hash);

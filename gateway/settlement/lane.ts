@@ -70,6 +70,11 @@ export class Lane {
     return this.#inFlight.size;
   }
 
+  /** Transactions that the fee cap keeps from offering what the chain asks for. */
+  get atFeeCap(): number {
+    return [...this.#flying].filter(({ isAtFeeCap }) => isAtFeeCap).length;
+  }
+
   /** True when a batch that is handed over now is signed and sent at once. */
   get isFree(): boolean {
     const { inFlightMax } = this.parts.settings;

@@ -1,5 +1,7 @@
 import type { TransactionHash } from '../domain/units.js';
-import type { StoredReply } from '../ledger/payment.js';
+import type { Payment, StoredReply } from '../ledger/payment.js';
+import type { SettlementParts } from './parts.js';
+import { Waiters } from './waiters.js';
 
 /** What became of a served payment, as far as it is known now. */
 export type SettlementOutcome =
@@ -16,3 +18,54 @@ export type SettlementOutcome =
   | { readonly kind: 'released' }
   /** Not known yet: the same payment must be sent again, never a new one. */
   | { readonly kind: 'pending'; readonly transaction?: TransactionHash };
+
+/** What a payment's facts mean to whoever waits for it. */
+export function outcomeOf(payment: Payment): SettlementOutcome {
+  const { status, transaction, reply } = payment;
+  switch (status) {
+    case 'settled':
+    case 'final':
+      if (!transaction) throw new Error(`payment ${payment.id} settled without a transaction`);
+      return { kind: 'settled', transaction, ...(reply && { reply }) };
+    case 'failed': {
+      const reason = payment.reason ?? 'invalid_exact_evm_transaction_failed';
+      return { kind: 'failed', reason, ...(transaction && { transaction }) };
+    }
+    case 'released':
+      return { kind: 'released' };
+    case 'reserved':
+    case 'served':
+    case 'signed':
+    case 'broadcast':
+    case 'reorged':
+      return { kind: 'pending', ...(transaction && { transaction }) };
+  }
+}
+
+/** Tells those who wait what became of their payments, whoever brings it about. */
+export class Outcomes {
+  readonly #waiters: Waiters<Payment | undefined>;
+
+  constructor(private readonly parts: Pick<SettlementParts, 'clock' | 'ledger' | 'settings'>) {
+    this.#waiters = new Waiters(parts.clock);
+  }
+
+  /** Waits for the outcome, at most for `waitMs`; says `pending` after that. */
+  async wait(paymentId: string, { waitMs }: { waitMs: number }): Promise<SettlementOutcome> {
+    const { clock, ledger, settings } = this.parts;
+    const deadline = clock.monotonicMs() + waitMs;
+    for (;;) {
+      const payment = await this.#waiters.look(paymentId, () => ledger.get(paymentId));
+      if (!payment) throw new Error(`no payment ${paymentId}`);
+      const outcome = outcomeOf(payment);
+      const leftMs = deadline - clock.monotonicMs();
+      if (outcome.kind !== 'pending' || leftMs <= 0) return outcome;
+      await this.#waiters.news(paymentId, Math.min(leftMs, settings.outcomePollMs));
+    }
+  }
+
+  /** There is news of this payment in the books. */
+  announce(paymentId: string): void {
+    this.#waiters.announce(paymentId);
+  }
+}

@@ -6,22 +6,14 @@ import { maySign } from '../ledger/status.js';
 import type { Authorization } from '../payment/authorization.js';
 import type { BlockFacts } from './chain.js';
 import { ChainFacts } from './facts.js';
-import { followToSafeHead } from './finality.js';
 import { BlockFollower } from './follower.js';
+import { Household } from './household.js';
 import { Lane, type HaltReason } from './lane.js';
-import type { SettlementOutcome } from './outcome.js';
-import { overturnFailures } from './overturned.js';
+import { outcomeOf, Outcomes, type SettlementOutcome } from './outcome.js';
 import type { SettlementParts } from './parts.js';
 import { PaymentQueue } from './queue.js';
 import { investigate } from './resolver.js';
 import type { Signer } from './signer.js';
-import { Waiters } from './waiters.js';
-
-/**
- * No search lasts as long as this (UPSTREAM_TIMEOUT_MS is a minute at most). A reservation of this
- * process that is older has lost its search: its release could not be written when the disk was full.
- */
-const RESERVED_MS_MAX = 120_000;
 
 export interface SettlementHealth {
   /** False when new paid work is refused. */
@@ -33,22 +25,24 @@ export interface SettlementHealth {
     readonly halted?: HaltReason;
     readonly balanceWei: bigint;
     readonly inFlight: number;
+    /** Transactions that cannot offer more because of the fee cap. */
+    readonly atFeeCap: number;
   }[];
+  /** Where somebody else's relayer moves the money. */
+  readonly facilitator?: { readonly name: string; readonly answers: boolean };
 }
 
 /** Moves the money of served payments: batches, lanes, confirmation, recovery. */
 export class Settlement {
   private readonly parts: SettlementParts;
   readonly #queue = new PaymentQueue();
-  readonly #waiters: Waiters<Payment | undefined>;
+  readonly #outcomes: Outcomes;
   readonly #facts: ChainFacts;
   readonly #follower: BlockFollower;
   readonly #lanes: readonly Lane[];
+  readonly #household: Household;
   readonly #stopping = new AbortController();
-  #housekeeping: Promise<void> | undefined;
-  #heart: Promise<void> | undefined;
   #isPumping = false;
-  #finalityAtMs = -Infinity;
 
   constructor(
     given: Omit<SettlementParts, 'checkpoint'> & { readonly checkpoint?: Checkpoint },
@@ -58,7 +52,7 @@ export class Settlement {
     this.parts = parts;
     const { chain, clock, log, settings } = parts;
     const { blockTimeMs, confirmations } = settings;
-    this.#waiters = new Waiters(clock);
+    this.#outcomes = new Outcomes(parts);
     this.#facts = new ChainFacts(chain, clock);
     this.#follower = new BlockFollower({ chain, clock, log, blockTimeMs, confirmations });
     this.#lanes = signers.map(
@@ -73,6 +67,16 @@ export class Settlement {
           onUnsigned: (payments) => this.#reconsider(payments),
         }),
     );
+    this.#household = new Household(parts, {
+      look: () => this.#lookAfterLanes(),
+      takeUp: async (payment) => {
+        const { id } = payment;
+        if (this.#isExpired(payment) || !this.#isCarried(id)) await this.#resolve(id);
+      },
+      // Transactions of ours that left the chain are open again: they go out as they were signed.
+      reopen: () => this.#startLanes(),
+      announce: (id) => this.#outcomes.announce(id),
+    });
   }
 
   /**
@@ -80,19 +84,16 @@ export class Settlement {
    * @throws when the chain or the books cannot be read.
    */
   async start(): Promise<void> {
-    const head = await this.#facts.refresh();
-    this.#follower.suppose(this.parts.clock.now() - head.timestamp * 1000);
-    const { books, ledger, settings } = this.parts;
-    await books.leases.beat(ledger.owner, settings.leaseMs);
-    this.#heart = this.#beat();
-    for (const lane of this.#lanes) await lane.start();
-    await this.#takeUpOpenPayments();
-    this.#housekeeping = this.#keepHouse();
+    this.#follower.saw((await this.#facts.refresh()).number);
+    await this.#household.enter();
+    await this.#startLanes();
+    await this.#household.run();
   }
 
   /** Facts of a newer block, from whoever asked the chain for something else. */
   observe(facts: BlockFacts): void {
     this.#facts.observe(facts);
+    this.#follower.saw(facts.number);
   }
 
   /** Why no new paid work is taken now, if it is not. */
@@ -125,17 +126,8 @@ export class Settlement {
   }
 
   /** Waits for the outcome of a payment, whoever brings it about. */
-  async outcome(paymentId: string, { waitMs }: { waitMs: number }): Promise<SettlementOutcome> {
-    const { clock, ledger, settings } = this.parts;
-    const deadline = clock.monotonicMs() + waitMs;
-    for (;;) {
-      const payment = await this.#waiters.look(paymentId, () => ledger.get(paymentId));
-      if (!payment) throw new Error(`no payment ${paymentId}`);
-      const outcome = outcomeOf(payment);
-      const leftMs = deadline - clock.monotonicMs();
-      if (outcome.kind !== 'pending' || leftMs <= 0) return outcome;
-      await this.#waiters.news(paymentId, Math.min(leftMs, settings.outcomePollMs));
-    }
+  outcome(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome> {
+    return this.#outcomes.wait(paymentId, options);
   }
 
   health(): SettlementHealth {
@@ -144,6 +136,7 @@ export class Settlement {
       ...(lane.halted && { halted: lane.halted }),
       balanceWei: lane.balance,
       inFlight: lane.inFlight,
+      atFeeCap: lane.atFeeCap,
     }));
     return { ready: lanes.some((lane) => !lane.halted), queued: this.#queue.size, lanes };
   }
@@ -160,8 +153,7 @@ export class Settlement {
     this.#stopping.abort();
     for (const lane of this.#lanes) lane.stop();
     await this.#follower.stop();
-    await this.#housekeeping;
-    await this.#heart;
+    await this.#household.leave();
     return open();
   }
 
@@ -211,7 +203,7 @@ export class Settlement {
   }
 
   #ended(moved: readonly Payment[], unmoved: readonly Payment[]): void {
-    for (const { id } of moved) this.#waiters.announce(id);
+    for (const { id } of moved) this.#outcomes.announce(id);
     this.#reconsider(unmoved);
   }
 
@@ -233,7 +225,7 @@ export class Settlement {
       return;
     }
     if (outcomeOf(payment).kind === 'pending') await this.#investigate(payment);
-    this.#waiters.announce(paymentId);
+    this.#outcomes.announce(paymentId);
   }
 
   async #investigate(payment: Payment): Promise<void> {
@@ -266,60 +258,8 @@ export class Settlement {
     return payment.authorization.validBefore <= this.#facts.now();
   }
 
-  /**
-   * Finds payments in the books that nobody works on, or whose time is up: what this process
-   * knows only from the books, and what processes that are dead now have left behind.
-   */
-  async #takeUpOpenPayments(): Promise<void> {
-    const { books, ledger, log } = this.parts;
-    const living = await books.leases.living(ledger.owner);
-    const now = this.parts.clock.now();
-    // Either way: the wall clock may have been set back since.
-    const isLost = (reservedAt: number) => Math.abs(now - reservedAt) > RESERVED_MS_MAX;
-    const released = await books.releaseAbandoned(
-      (owner, reservedAt) => !living.has(owner) || (owner === ledger.owner && isLost(reservedAt)),
-    );
-    if (released > 0) log.info({ released }, 'released reservations that nobody will answer');
-    for (const payment of await books.openPayments()) {
-      const { id, owner } = payment;
-      if (owner !== ledger.owner) {
-        if (living.has(owner) || !(await books.claim(id, owner, ledger.owner))) continue;
-      }
-      if (this.#isExpired(payment) || !this.#isCarried(id)) await this.#resolve(id);
-    }
-  }
-
-  /** Renews this process's presence well before others would take it for dead. */
-  async #beat(): Promise<void> {
-    const { books, ledger, log, settings } = this.parts;
-    while (await this.#isStillOpenAfter(settings.leaseMs / 4)) {
-      await books.leases.beat(ledger.owner, settings.leaseMs).catch((error: unknown) => {
-        log.warn({ error: String(error) }, 'could not renew the presence of this gateway');
-      });
-    }
-    await books.leases.leave(ledger.owner).catch(() => undefined);
-  }
-
-  /** Looks after what no event would ever wake: deadlines, balances, finality. */
-  async #keepHouse(): Promise<void> {
-    const { log, settings } = this.parts;
-    while (await this.#isStillOpenAfter(settings.housekeepingMs)) {
-      try {
-        await this.#lookAfterLanes();
-        await this.#takeUpOpenPayments();
-        await this.#followFinality();
-        await this.parts.books.prune(settings);
-      } catch (error) {
-        log.warn({ error: String(error) }, 'housekeeping could not finish; it runs again soon');
-      }
-    }
-  }
-
-  /** Rests; false when it was woken because everything stops. */
-  async #isStillOpenAfter(ms: number): Promise<boolean> {
-    const { signal } = this.#stopping;
-    await this.parts.clock.sleep(ms, signal);
-    return !signal.aborted;
+  async #startLanes(): Promise<void> {
+    for (const lane of this.#lanes) await lane.start();
   }
 
   async #lookAfterLanes(): Promise<void> {
@@ -330,18 +270,6 @@ export class Settlement {
       await lane.takeUpLeftovers();
     }
   }
-
-  async #followFinality(): Promise<void> {
-    const { clock, settings } = this.parts;
-    if (clock.monotonicMs() - this.#finalityAtMs < settings.finalityMs) return;
-    this.#finalityAtMs = clock.monotonicMs();
-    for (const id of await overturnFailures(this.parts)) this.#waiters.announce(id);
-    const vanished = await followToSafeHead(this.parts);
-    if (vanished.length === 0) return;
-    // Transactions of ours that left the chain are open again: they go out as they were signed.
-    for (const lane of this.#lanes) await lane.start();
-    await this.#takeUpOpenPayments();
-  }
 }
 
 /** Whether it waits for a transaction: for the first one, or for another after one came to nothing. */
@@ -351,26 +279,3 @@ const summary = (finding: { kind: string; reason?: string }) => ({
   finding: finding.kind,
   ...(finding.reason !== undefined && { reason: finding.reason }),
 });
-
-/** What a payment's facts mean to whoever waits for it. */
-function outcomeOf(payment: Payment): SettlementOutcome {
-  const { status, transaction, reply } = payment;
-  switch (status) {
-    case 'settled':
-    case 'final':
-      if (!transaction) throw new Error(`payment ${payment.id} settled without a transaction`);
-      return { kind: 'settled', transaction, ...(reply && { reply }) };
-    case 'failed': {
-      const reason = payment.reason ?? 'invalid_exact_evm_transaction_failed';
-      return { kind: 'failed', reason, ...(transaction && { transaction }) };
-    }
-    case 'released':
-      return { kind: 'released' };
-    case 'reserved':
-    case 'served':
-    case 'signed':
-    case 'broadcast':
-    case 'reorged':
-      return { kind: 'pending', ...(transaction && { transaction }) };
-  }
-}

@@ -1,25 +1,70 @@
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/** Another running process holds the lock. */
+export class LockedError extends Error {
+  override readonly name = 'LockedError';
+}
 
 /**
- * Takes a lock file that names this process; one whose process is gone does not count. Returns the
- * function that lets go of it.
- * @throws Error if a running process holds it
+ * Takes a lock file that names this process and when it started; one whose process is gone does not
+ * count, nor one whose number went to another process. Returns the function that lets go of it.
+ * @param what what is locked, for the message: "the index data/index"
+ * @throws LockedError if a running process holds it
  */
-export function lock(path: string, retried = false): () => void {
+export function lock(path: string, what: string): () => void {
+  const mine = `${path}.${process.pid}`;
+  writeFileSync(mine, `${process.pid} ${startOf(process.pid)}`);
   try {
-    const fd = openSync(path, 'wx');
-    writeSync(fd, String(process.pid));
-    closeSync(fd);
+    while (!link(mine, path)) removeStale(path, what);
     return () => rmSync(path, { force: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || retried) throw error;
-    const owner = Number(readFileSync(path, 'utf8'));
-    if (owner > 0 && isRunning(owner)) {
-      throw new Error(`the index is being written by process ${owner}`, { cause: error });
-    }
-    rmSync(path, { force: true });
-    return lock(path, true);
+  } finally {
+    rmSync(mine, { force: true });
   }
+}
+
+/** Whether the lock is taken now. A link is made with its content, so nobody reads half a name. */
+function link(mine: string, path: string): boolean {
+  try {
+    linkSync(mine, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function removeStale(path: string, what: string): void {
+  const owner = read(path);
+  if (owner === undefined) return;
+  refuseRunning(owner, what);
+  // Two processes may find the same stale lock. Whoever moves away a lock that is not that one any
+  // more puts it back.
+  const aside = `${path}.${process.pid}.stale`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  if (read(aside) !== owner) link(aside, path);
+  rmSync(aside, { force: true });
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function refuseRunning(owner: string, what: string): void {
+  const [pid = '', start = ''] = owner.split(' ');
+  if (!(Number(pid) > 0) || !isRunning(Number(pid))) return;
+  const startNow = startOf(Number(pid));
+  if (start !== '' && startNow !== '' && start !== startNow) return;
+  throw new LockedError(`${what} is being written by process ${pid}`);
 }
 
 function isRunning(pid: number): boolean {
@@ -27,6 +72,23 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
+}
+
+/**
+ * When a process started, in the system's ticks (proc(5), field 22 of `stat`); empty where that
+ * cannot be known. In a container every start may get the same process number.
+ */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
 }

@@ -12,7 +12,7 @@ const PROGRESS_PAGES = 1_000;
 /**
  * Replaces the whole index of a directory by `pages`, in one commit at the end; until then, and if
  * it fails, the old index serves. What comes out is one segment.
- * @throws Error if another process writes the index
+ * @throws LockedError if another process writes the index
  */
 export async function buildIndex(
   indexDir: string,

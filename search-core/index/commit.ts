@@ -24,19 +24,13 @@ interface CommittedSegment {
 }
 
 export const COMMIT_FILE = 'index.json';
-const NEW_COMMIT_FILE = 'index.json.new';
 
 const NO_COMMIT: Commit = { format: 1, generation: 0, nextSegment: 1, segments: [] };
 
 /** The index as it was committed last; an empty one where nothing ever was. */
 export function readCommit(directory: Directory): Commit {
   if (!directory.exists(COMMIT_FILE)) return NO_COMMIT;
-  const text = Buffer.from(readAll(directory, COMMIT_FILE)).toString();
-  const [sum = '', json = ''] = text.split('\n', 2);
-  if (Number.parseInt(sum, 16) !== crc32(json)) {
-    throw new DamagedIndexError(`${COMMIT_FILE} is damaged`);
-  }
-  const commit = JSON.parse(json) as Commit;
+  const commit = readChecked(directory, COMMIT_FILE) as Commit;
   if ((commit.format as number) !== 1) {
     throw new DamagedIndexError(`${COMMIT_FILE} has format ${commit.format}; this reads format 1`);
   }
@@ -45,17 +39,30 @@ export function readCommit(directory: Directory): Commit {
 
 /** Makes `commit` the index. The segments' files are durable already. */
 export function writeCommit(directory: Directory, commit: Commit): void {
+  writeChecked(directory, COMMIT_FILE, commit);
+}
+
+/** Reads what `writeChecked` wrote. @throws DamagedIndexError */
+export function readChecked(directory: Directory, name: string): unknown {
+  const text = Buffer.from(readAll(directory, name)).toString();
+  const [sum = '', json = ''] = text.split('\n', 2);
+  if (Number.parseInt(sum, 16) !== crc32(json)) throw new DamagedIndexError(`${name} is damaged`);
+  return JSON.parse(json);
+}
+
+/** Replaces a small file by `value` as JSON with a checksum, durably and in one step. */
+export function writeChecked(directory: Directory, name: string, value: object): void {
   directory.sync();
-  const json = JSON.stringify(commit);
-  const file = directory.create(NEW_COMMIT_FILE);
+  const json = JSON.stringify(value);
+  const file = directory.create(`${name}.new`);
   file.append(Buffer.from(`${crc32(json).toString(16)}\n${json}\n`));
   file.sync();
   file.close();
-  directory.rename(NEW_COMMIT_FILE, COMMIT_FILE);
+  directory.rename(`${name}.new`, name);
   directory.sync();
 }
 
-const OURS = /^(?:s\d+\.(?:[a-z]+|\d+\.deletes)|index\.json\.new)$/;
+const OURS = /^(?:s\d+\.(?:[a-z]+|\d+\.deletes)|index\.json\.new|draft\.json(?:\.new)?)$/;
 
 /** The files that a commit refers to. */
 export function filesOf(commit: Commit): string[] {
@@ -65,9 +72,9 @@ export function filesOf(commit: Commit): string[] {
   ]);
 }
 
-/** Removes what the commit does not refer to: what a crash left behind. For the writer only. */
-export function sweep(directory: Directory, commit: Commit): void {
-  const kept = new Set(filesOf(commit));
+/** Removes what is none of `kept`: what a crash left behind. For the writer only. */
+export function sweep(directory: Directory, files: readonly string[]): void {
+  const kept = new Set(files);
   for (const name of directory.list()) {
     if (OURS.test(name) && !kept.has(name)) directory.remove(name);
   }

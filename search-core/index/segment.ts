@@ -77,10 +77,12 @@ export class Segment {
     return this.stored.page(document, pick);
   }
 
-  /** The document that holds a URL, deleted or not; −1 if none does. */
-  find(url: string): number {
+  /** The document that holds a URL and is not gone; −1 if none does. */
+  find(url: string, isGone: (document: number) => boolean = () => false): number {
     const found = this.keys.documents(hashUrl(url));
-    return found.find((document) => this.page(document, NO_PARTS).url === url) ?? -1;
+    const isIt = (document: number): boolean =>
+      !isGone(document) && this.page(document, NO_PARTS).url === url;
+    return found.find(isIt) ?? -1;
   }
 
   /** The hash of each document's URL. */

@@ -72,9 +72,7 @@ export class StoredWriter {
 
   private addStrings(...strings: readonly string[]): void {
     for (const string of strings) {
-      const bytes = Buffer.from(string);
-      this.heads.varint(bytes.length);
-      this.bodies.append(bytes);
+      this.heads.varint(this.bodies.utf8(string));
     }
     this.inBlock++;
   }

@@ -6,10 +6,12 @@ import { lock } from '../disk/lock.js';
 import type { Page } from '../page.js';
 import { filesOf, sweep, writeCommit } from './commit.js';
 import { DeletedSet } from './deletes.js';
+import { DRAFT_FILE, filesOfDraft, readDraft, writeDraft } from './draft.js';
 import type { SegmentMeta } from './files.js';
 import { Inverter } from './inverter.js';
 import { type MergeInput, mergeSegments } from './merge.js';
 import { isWasteful, nextMerge } from './merge-policy.js';
+import { Segment } from './segment.js';
 import { type Leaf, Snapshot } from './snapshot.js';
 
 /** Longer texts are cut here: no single page can fill the memory. */
@@ -51,16 +53,32 @@ export class IndexWriter {
   private cleared = false;
   private nextSegment: number;
   private merging: Promise<void> | undefined;
+  /** Those of `freshSegments` that an earlier run wrote. */
+  private drafted: readonly Segment[] = [];
+  /** The note of the checkpoint that this writer goes on from. */
+  readonly note: string | undefined;
 
+  /** @param job goes on with the draft of this load, if there is one; any other is removed */
   constructor(
     private readonly directory: Directory,
     private readonly runMerge: MergeRunner = (name, inputs) =>
       mergeSegments(directory, name, inputs),
     private readonly unlock: () => void = () => undefined,
+    private readonly job = '',
   ) {
     this.snapshot = Snapshot.open(directory);
-    this.nextSegment = this.snapshot.commit.nextSegment;
-    sweep(directory, this.snapshot.commit);
+    const { commit } = this.snapshot;
+    const draft = readDraft(directory, commit, job);
+    sweep(directory, [...filesOf(commit), ...(draft ? filesOfDraft(draft) : [])]);
+    this.nextSegment = draft?.nextSegment ?? commit.nextSegment;
+    this.note = draft?.note;
+    if (!draft) return;
+    this.cleared = draft.cleared;
+    this.freshSegments = [...draft.segments];
+    this.drafted = draft.segments.map((meta) => Segment.open(directory, meta));
+    this.pending = new Map(
+      Object.entries(draft.deleted).map(([name, documents]) => [name, new Set(documents)]),
+    );
   }
 
   /** Adds a page; one with the same URL is replaced. */
@@ -90,6 +108,26 @@ export class IndexWriter {
     this.cleared = true;
   }
 
+  /**
+   * Makes all changes since the last commit durable without making them visible. A writer that is
+   * opened for the same job goes on from the last checkpoint, and is told its note; a commit, or a
+   * writer for anything else, ends that.
+   */
+  checkpoint(note: string): void {
+    this.flush();
+    const deleted = [...this.pending].map(([name, documents]) => [name, [...documents]]);
+    writeDraft(this.directory, {
+      format: 1,
+      job: this.job,
+      note,
+      generation: this.generation,
+      nextSegment: this.nextSegment,
+      cleared: this.cleared,
+      segments: this.freshSegments,
+      deleted: Object.fromEntries(deleted) as Record<string, number[]>,
+    });
+  }
+
   /** Whether the index will hold this URL after the next commit. */
   has(url: string): boolean {
     return this.find(url) !== undefined;
@@ -110,6 +148,8 @@ export class IndexWriter {
       deleted: deleted.with(this.pending.get(meta.name) ?? []),
     }));
     this.publish(listed);
+    this.directory.remove(DRAFT_FILE);
+    this.closeDrafted();
     this.fresh.clear();
     this.freshSegments = [];
     this.pending = new Map();
@@ -144,7 +184,13 @@ export class IndexWriter {
   async close(): Promise<void> {
     await this.merging;
     this.snapshot.close();
+    this.closeDrafted();
     this.unlock();
+  }
+
+  private closeDrafted(): void {
+    for (const segment of this.drafted) segment.close();
+    this.drafted = [];
   }
 
   private newName(): string {
@@ -153,13 +199,15 @@ export class IndexWriter {
 
   private find(url: string): Place | undefined {
     const fresh = this.fresh.get(url);
-    if (fresh || this.cleared) return fresh;
-    for (const { segment, deleted } of this.snapshot.leaves) {
-      const document = segment.find(url);
+    if (fresh) return fresh;
+    const committed = this.cleared ? [] : this.snapshot.leaves;
+    for (const segment of [...this.drafted, ...committed.map((leaf) => leaf.segment)]) {
       const { name } = segment.meta;
-      if (document < 0 || deleted.has(document)) continue;
-      if (this.pending.get(name)?.has(document)) continue;
-      return { segment: name, document };
+      const isGone = (document: number): boolean =>
+        this.pending.get(name)?.has(document) === true ||
+        committed.some((leaf) => leaf.segment === segment && leaf.deleted.has(document));
+      const document = segment.find(url, isGone);
+      if (document >= 0) return { segment: name, document };
     }
     return undefined;
   }
@@ -215,8 +263,10 @@ export class IndexWriter {
     }));
     const first = leaves.findIndex(({ meta }) => names.has(meta.name));
     if (first < 0) return;
-    leaves.splice(first, run.length, { meta: merged, deleted: this.carryDeletes(run, merged) });
-    this.publish(leaves);
+    // Fewer may be left than were merged: a commit drops segments whose last page was deleted.
+    const others = leaves.filter(({ meta }) => !names.has(meta.name));
+    others.splice(first, 0, { meta: merged, deleted: this.carryDeletes(run, merged) });
+    this.publish(others);
   }
 
   /**
@@ -229,12 +279,12 @@ export class IndexWriter {
     let number = 0;
     for (const { segment, deleted } of run) {
       const { name, documents } = segment.meta;
-      const now = this.snapshot.leaves.find((leaf) => leaf.segment === segment)?.deleted;
+      const now = this.snapshot.leaves.find((leaf) => leaf.segment === segment);
       const later = this.pending.get(name);
       this.pending.delete(name);
       for (let document = 0; document < documents; document++) {
         if (deleted.has(document)) continue;
-        if (now?.has(document)) committed.push(number);
+        if (!now || now.deleted.has(document)) committed.push(number);
         else if (later?.has(document)) pending.add(number);
         number++;
       }
@@ -246,14 +296,18 @@ export class IndexWriter {
 
 /**
  * Opens the one writer of an index directory, which is created when it is missing.
- * @throws Error if another process has it open
+ * @throws LockedError if another process has it open
  */
-export function openWriter(indexDir: string, runMerge?: MergeRunner): Promise<IndexWriter> {
+export function openWriter(
+  indexDir: string,
+  runMerge?: MergeRunner,
+  job?: string,
+): Promise<IndexWriter> {
   return new Promise((resolve) => {
     mkdirSync(indexDir, { recursive: true });
-    const unlock = lock(join(indexDir, 'writer.lock'));
+    const unlock = lock(join(indexDir, 'writer.lock'), `the index ${indexDir}`);
     try {
-      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock));
+      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock, job));
     } catch (error) {
       unlock();
       throw error;

@@ -23,5 +23,19 @@ export function engineSink(indexDir: string): PageSink {
       }
       return held();
     },
+    resume: async ({ job, isAddition, items }) => {
+      const writer = await openWriter(indexDir, undefined, job);
+      try {
+        if (writer.note === undefined && !isAddition) writer.clear();
+        for await (const item of items(writer.note, (url) => writer.has(url))) {
+          if ('url' in item) await writer.put(item);
+          else writer.checkpoint(item.checkpoint);
+        }
+        await (isAddition ? writer.commit() : writer.compact());
+      } finally {
+        await writer.close();
+      }
+      return held();
+    },
   };
 }

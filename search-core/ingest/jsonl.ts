@@ -19,15 +19,17 @@ type LineFault =
 /**
  * The pages of a JSON Lines stream, in its order. Lines that are no page are counted in `tally`
  * with their numbers and left out; blank lines are ignored. Constant memory: a line holds 16 MB
- * at the most. `onLine` is told every line's number.
+ * at the most. `onLine` is told every line's number; the first `skip` lines are not looked at.
  */
 export async function* jsonlPages(
   bytes: AsyncIterable<Buffer>,
   tally: Tally,
   onLine: (number: number) => void = () => undefined,
+  skip = 0,
 ): AsyncIterable<Page> {
   for await (const line of linesOf(bytes, LINE_BYTES_MAX)) {
     onLine(line.number);
+    if (line.number <= skip) continue;
     const page = line.bytes ? pageOfLine(line.bytes.toString('utf8')) : 'line_too_long';
     if (page === undefined) continue;
     if (typeof page === 'string') {

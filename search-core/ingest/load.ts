@@ -2,7 +2,7 @@
 import type { Page } from './page.js';
 import type { Progress } from './progress.js';
 import { dropLines, type Report } from './report.js';
-import type { PageSink } from './sink.js';
+import type { PageSink, ResumableLoad, SinkResult } from './sink.js';
 import type { Spool } from './spool.js';
 import type { Tally } from './tally.js';
 
@@ -45,18 +45,39 @@ export async function load(
   { index, isAddition }: LoadOptions,
   { sink, progress, signal, nowMs }: CommandPorts,
 ): Promise<Report> {
-  const guarded = unlessAborted(isUpdate ? pages : some(pages, tally), signal);
+  const guarded = unlessAborted(isUpdate ? pages : some(pages, () => tally), signal);
   const result = isAddition ? await sink.update(guarded, gone) : await sink.replace(guarded);
   progress.end();
-  return {
-    command,
-    index,
-    kept: tally.kept,
-    dropped: tally.dropped,
-    drops: tally.drops(),
-    indexPages: result.pages,
-    seconds: (nowMs() - startedMs) / 1_000,
-  };
+  return reportOf({ command, index, tally, seconds: (nowMs() - startedMs) / 1_000 }, result);
+}
+
+/** Loads in one commit what can be read on from a checkpoint. @throws like `load` */
+export async function loadResumable(
+  load: Omit<ResumableLoad, 'isAddition'> & {
+    readonly command: string;
+    /** The counts, which start where `items` was told to go on. */
+    readonly tally: () => Tally;
+    readonly startedMs: number;
+  },
+  { index, isAddition }: LoadOptions,
+  { sink, progress, signal, nowMs }: CommandPorts,
+): Promise<Report> {
+  const { command, job, startedMs } = load;
+  const items: ResumableLoad['items'] = (from, has) =>
+    unlessAborted(some(load.items(from, has), load.tally), signal);
+  const result = await sink.resume({ job, isAddition, items });
+  progress.end();
+  const seconds = (nowMs() - startedMs) / 1_000;
+  return reportOf({ command, index, tally: load.tally(), seconds }, result);
+}
+
+function reportOf(
+  run: { command: string; index: string; tally: Tally; seconds: number },
+  { pages }: SinkResult,
+): Report {
+  const { command, index, tally, seconds } = run;
+  const { kept, dropped } = tally;
+  return { command, index, kept, dropped, drops: tally.drops(), indexPages: pages, seconds };
 }
 
 /** Loads what a finished job gathered, and removes the job. */
@@ -71,25 +92,18 @@ export async function loadSpool(
   return report;
 }
 
-async function* unlessAborted(
-  pages: AsyncIterable<Page>,
-  signal: AbortSignal,
-): AsyncIterable<Page> {
-  for await (const page of pages) {
+async function* unlessAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
+  for await (const item of items) {
     if (signal.aborted) throw new IngestError('stopped; the index is as it was');
-    yield page;
+    yield item;
   }
 }
 
 /** Fails instead of ending without a page: an index is never replaced by nothing. */
-async function* some(pages: AsyncIterable<Page>, tally: Tally): AsyncIterable<Page> {
-  let isEmpty = true;
-  for await (const page of pages) {
-    isEmpty = false;
-    yield page;
-  }
-  if (!isEmpty) return;
-  const reasons = dropLines(tally.drops());
+async function* some<T>(items: AsyncIterable<T>, tally: () => Tally): AsyncIterable<T> {
+  yield* items;
+  if (tally().kept > 0) return;
+  const reasons = dropLines(tally().drops());
   throw new IngestError(
     ['no usable page was found; the index is as it was', ...reasons].join('\n'),
   );

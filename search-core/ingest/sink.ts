@@ -6,6 +6,26 @@ export interface SinkResult {
   readonly pages: number;
 }
 
+/** Says how far a source was read: `checkpoint` is the source's own, for a later run to read. */
+export interface Checkpoint {
+  readonly checkpoint: string;
+}
+
+/** A load whose source can be read on from a checkpoint. */
+export interface ResumableLoad {
+  /** Names the source and what is done with it: only the same load goes on with another one. */
+  readonly job: string;
+  readonly isAddition: boolean;
+  /**
+   * Pages, and checkpoints for those before them, after the checkpoint `from` of an earlier run;
+   * `has` says whether the index would hold a URL by then.
+   */
+  readonly items: (
+    from: string | undefined,
+    has: (url: string) => boolean,
+  ) => AsyncIterable<Page | Checkpoint>;
+}
+
 /**
  * Where pages go: the index, or a list in tests. A load is atomic: what was there serves until it
  * is complete, and a load that fails (the iteration throws) changes nothing.
@@ -15,4 +35,11 @@ export interface PageSink {
   replace(pages: AsyncIterable<Page>): Promise<SinkResult>;
   /** Adds pages (replacing those with the same URL) and removes the `gone` URLs. */
   update(pages: AsyncIterable<Page>, gone: Iterable<string>): Promise<SinkResult>;
+  /** Like `replace` or `update`, and goes on where a load of the same job was stopped. */
+  resume(load: ResumableLoad): Promise<SinkResult>;
+}
+
+/** A resumable load for a sink that keeps no checkpoints: from the start, pages only. */
+export async function* allPages({ items }: ResumableLoad): AsyncIterable<Page> {
+  for await (const item of items(undefined, () => false)) if ('url' in item) yield item;
 }

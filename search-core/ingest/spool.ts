@@ -8,6 +8,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createGunzip, gzipSync } from 'node:zlib';
+import { lock } from '../disk/lock.js';
 import { linesOf } from './input.js';
 import type { Page } from './page.js';
 
@@ -36,6 +37,20 @@ const FORMAT = 1;
 export function jobDirectory(indexDir: string, name: string, facts: unknown): string {
   const id = createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 16);
   return join(dirname(indexDir), 'ingest', `${name}-${id}`);
+}
+
+/**
+ * Does a job, unless another process does it at this moment.
+ * @throws LockedError then
+ */
+export async function doAlone<T>(directory: string, job: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(directory), { recursive: true });
+  const unlock = lock(`${directory}.lock`, `the job ${directory}`);
+  try {
+    return await job();
+  } finally {
+    unlock();
+  }
 }
 
 export async function openSpool<Position>(directory: string): Promise<Spool<Position>> {

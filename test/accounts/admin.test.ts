@@ -61,6 +61,8 @@ describe('npm run admin', () => {
     await admin('plan', id, 'enterprise', '--rate', '300');
     await realClock.sleep(KEY_CACHE_MS);
     expect(await ask(key)).toBe(300);
+    expect((await admin('plan', id, 'enterprise', '--days', '30')).out).toMatch(/until \d{4}-/);
+    await admin('plan', id, 'enterprise', '--rate', '300');
     await admin('suspend', id, 'unpaid', 'invoice');
     await realClock.sleep(KEY_CACHE_MS);
     expect(await ask(key)).toBe('account_suspended');
@@ -91,6 +93,7 @@ describe('npm run admin', () => {
     ['suspend', 'x'],
     ['plan', 'x', 'gold'],
     ['plan', 'x', 'pro', '--rate', '0'],
+    ['plan', 'x', 'pro', '--days', '3'],
     ['credits', 'nobody', '5'],
     ['credits', 'x', '-5'],
     ['create'],

@@ -62,9 +62,8 @@ test('a server that is busy is asked again; sending holds nobody up', async () =
   const { url, mails } = await startMailServer(1);
   const clock = { ...realClock, sleep: () => Promise.resolve() };
   const mailer = smtpMailer(url, 'hello@example.org', clock, silentLog);
-  const startedMs = performance.now();
   mailer.send(mail);
-  expect(performance.now() - startedMs).toBeLessThan(50);
+  expect(mails).toHaveLength(0);
   await mailer.drain();
   expect(mails).toHaveLength(1);
 });

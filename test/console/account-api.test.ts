@@ -4,11 +4,12 @@ import { openTopUps } from '../../gateway/accounts/top-up.js';
 import { openAccounts } from '../../gateway/accounts/manage.js';
 import { openCredits } from '../../gateway/accounts/credits.js';
 import { refuse } from '../../gateway/domain/refusal.js';
-import { usdcUnits } from '../../gateway/domain/units.js';
+import { unixMillis, usdcUnits } from '../../gateway/domain/units.js';
 import { givenAccount } from '../support/accounts.js';
 import { openConsoleWorld, type ConsoleWorld } from '../support/console.js';
 import { realClock } from '../support/ports.js';
 import { madeKey, signedUp, type Tab } from '../support/tab.js';
+import { until } from '../support/until.js';
 
 /** Payments that settle at once: a header `paid-N` is one payment, however often it comes. */
 const settled = new Map<string, string>();
@@ -137,8 +138,9 @@ describe('GET /account/usage', () => {
     expect((await search('viem again')).status).toBe(200);
     expect((await search('broken')).status).toBe(502);
     expect((await call('/search', { body: { prompt: 'x' } })).status).toBe(422);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
     const read = async (by: string) => (await call(`/account/usage?by=${by}`)).json.usage;
+    const counted = (usage: unknown) => (usage as { searches: number }[])[0]?.searches;
+    await until(async () => counted(await read('key')) === 4); // usage is written in batches
     expect(await read('outcome')).toEqual([
       { name: 'ok', searches: 2, refused: 0, credits: 2 },
       expect.objectContaining({ searches: 1, refused: 1, credits: 0 }),
@@ -253,7 +255,7 @@ describe('searching on an account', () => {
 
   test('a hundred at once on ten credits are exactly ten 200s and ninety 402s', async () => {
     const account = await givenAccount(world.store, { plan: 'enterprise', credits: 10 });
-    await operator().setPlan(account, 'enterprise', 1000);
+    await operator().setPlan(account, 'enterprise', { ratePerSecond: 1000 });
     const { key: by } = await world.access.keys.create(account, null, { name: 'busy' });
     const replies = await Promise.all(
       Array.from({ length: 100 }, () => call('/search', { by, body: { query: 'viem' } })),
@@ -273,6 +275,37 @@ describe('searching on an account', () => {
     expect((await call('/search', { by, body: { query: 'broken' } })).status).toBe(502);
     expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
     expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(402);
+  });
+
+  test('once an agreed plan has ended, searches are a 403 that says so, until there is another', async () => {
+    const account = await givenAccount(world.store, { plan: 'enterprise' });
+    const { key: by } = await world.access.keys.create(account, null, { name: 'agreed' });
+    const agreed = (endsAt: number) => ({ ratePerSecond: 30, endsAt: unixMillis(endsAt) });
+    await operator().setPlan(account, 'enterprise', agreed(Date.now() + 3600_000));
+    expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
+    const ended = Date.now() - 1000;
+    await operator().setPlan(account, 'enterprise', agreed(ended));
+    const refused = await call('/search', { by, body: { query: 'viem' } });
+    expect([refused.status, refused.json.code]).toEqual([403, 'plan_restricted']);
+    expect(refused.json.detail).toContain(new Date(ended).toISOString().slice(0, 10));
+    // What it takes to find out and to go on still works, and nothing was charged.
+    const { status, json } = await call('/account', { by });
+    expect([status, json.credits]).toMatchObject([200, { spent: 1, held: 0 }]);
+    await operator().setPlan(account, 'payg');
+    expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
+  });
+
+  test('an Admin changes away from an agreed plan when it has ended, and not before', async () => {
+    const own = await signedUp(world, 'grace@example.org');
+    const { key: by } = await madeKey(own);
+    const { id } = (await call('/account', { by })).json.account as { id: string };
+    const later = unixMillis(Date.now() + 3600_000);
+    await operator().setPlan(id, 'enterprise', { endsAt: later });
+    expect((await own.post('/console/billing/plan', { plan: 'pro' })).status).toBe(403);
+    await operator().setPlan(id, 'enterprise', { endsAt: unixMillis(Date.now() - 1) });
+    expect((await own.get('/console/billing')).text).toContain('This plan has ended');
+    expect((await own.post('/console/billing/plan', { plan: 'pro' })).status).toBe(200);
+    expect((await call('/search', { by, body: { query: 'viem' } })).status).toBe(200);
   });
 
   test('a suspended account is refused with a 403 that says why, everywhere', async () => {

@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ env: { OPERATOR_EMAILS: 'ada@example.org' } });
 }, 60_000);
 afterAll(() => service.stop());
 
@@ -77,7 +77,7 @@ if (chromiumPath === undefined) process.stderr.write(`${CHROMIUM_MISSING}\n`);
 const inBrowser = chromiumPath === undefined ? describe.skip : describe;
 
 inBrowser('a wallet in a real browser', () => {
-  test('pays for credits and for a search on the local chain', async () => {
+  test('pays for credits and for a search on the local chain, and signs in', async () => {
     const browser = await launchChromium();
     try {
       const page = await (await browser.newContext()).newPage();
@@ -86,12 +86,16 @@ inBrowser('a wallet in a real browser', () => {
         const typed = JSON.parse(text) as Parameters<typeof payer.signTypedData>[0];
         return payer.signTypedData(typed);
       });
+      await page.exposeFunction('signMessageForTest', (raw: `0x${string}`) =>
+        payer.signMessage({ message: { raw } }),
+      );
       await page.addInitScript(`window.ethereum = {
         request({ method, params }) {
           if (method === 'eth_requestAccounts') return Promise.resolve(['${payer.address}']);
           if (method === 'eth_chainId') return Promise.resolve('0x2105');
           if (method === 'eth_signTypedData_v4') return window.signForTest(params[1]);
-          return Promise.reject({ code: 4200 });
+          if (method === 'personal_sign' && !window.declines) return window.signMessageForTest(params[0]);
+          return Promise.reject({ code: method === 'personal_sign' ? 4001 : 4200 });
         },
       };`);
       const at = (path: string) => `${service.gatewayUrl}/console/${path}`;
@@ -116,6 +120,27 @@ inBrowser('a wallet in a real browser', () => {
       await page.getByText(/results in \d+ ms/).waitFor();
       expect(await page.locator('#results li').count()).toBeGreaterThan(0);
       expect(await page.locator('#reply').innerText()).toContain('payment-response: ');
+
+      // Who runs the service sees both kinds of revenue, the relayer and the index.
+      await page.getByRole('link', { name: 'Operator' }).click();
+      const figures = await page.locator('.figures').innerText();
+      for (const name of ['Payments in flight', 'Relayer 0x', 'ETH', 'Search index', 'ready']) {
+        expect(figures).toContain(name);
+      }
+      const today = page.getByRole('row', { name: new Date().toISOString().slice(0, 10) });
+      expect(await today.first().innerText()).toMatch(/0\.00005\s+1\.5/);
+
+      // The same wallet, once added to the profile, signs in without the password.
+      await page.getByRole('link', { name: 'Profile' }).click();
+      await page.evaluate('window.declines = true');
+      await page.getByRole('button', { name: 'Add the browser’s wallet' }).click();
+      await page.getByText('You declined in the wallet.').waitFor();
+      await page.evaluate('window.declines = false');
+      await page.getByRole('button', { name: 'Add the browser’s wallet' }).click();
+      await page.getByRole('cell', { name: payer.address.toLowerCase(), exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+      await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     } finally {
       await browser.close();
     }

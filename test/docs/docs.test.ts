@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { readConfig, SETTING_NAMES } from '../../gateway/config.js';
+import { clientSetups, stdioSetup } from '../../gateway/console/pages/connect-clients.js';
 import { REFUSALS } from '../../gateway/domain/refusal.js';
 
 const file = (name: string) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
@@ -22,3 +23,22 @@ test('docs/errors.md lists every code with its status, and no other', () => {
   const real = Object.entries(REFUSALS).map(([code, { status }]) => [code, status]);
   expect(documented).toEqual(Object.fromEntries(real));
 });
+
+test('docs/guides/mcp.md shows each setup that the console shows', () => {
+  const blocks = [...file('docs/guides/mcp.md').matchAll(/^```\w+\n([\s\S]*?)^```$/gm)];
+  const shown = blocks.map(([, text = '']) => normal(text));
+  const setups = clientSetups('http://localhost:4021/mcp');
+  const texts = setups.flatMap(({ signIn, withKey }) => [signIn, withKey]);
+  for (const text of [...texts, stdioSetup('http://localhost:4020')]) {
+    expect(shown).toContain(normal(text));
+  }
+});
+
+/** JSON without its line breaks, anything else without those at its end. */
+function normal(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text.trim();
+  }
+}

@@ -6,11 +6,11 @@ import formats from 'ajv-formats';
 import { REFUSALS } from '../../gateway/domain/refusal.js';
 import { openApiDocument, openApiText } from '../../gateway/http/openapi.js';
 import { queryWords } from '../../search-core/contract.js';
+import { expectRefusal } from '../support/errors.js';
 import { signPayment } from '../support/pay.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 interface Reply {
-  readonly headers: Record<string, { readonly $ref: string }>;
   readonly content: Record<string, { readonly schema: object; readonly examples?: Examples }>;
 }
 type Examples = Record<string, { readonly value: unknown }>;
@@ -23,7 +23,6 @@ interface Document {
   readonly info: { readonly version: string };
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: {
-    readonly headers: Record<string, { readonly required?: boolean; readonly schema: object }>;
     readonly schemas: Record<string, { readonly properties: Record<string, object> }>;
   };
 }
@@ -109,6 +108,7 @@ test('the pattern of a query counts words as the service does', () => {
   }
 });
 
+/** That bodies, statuses and headers are as documented is checked around every test. */
 describe('a running service', () => {
   let service: TestService;
   let authorization: string;
@@ -117,20 +117,6 @@ describe('a running service', () => {
     authorization = `Bearer ${service.dev.apiKey}`;
   }, 60_000);
   afterAll(() => service.stop());
-
-  /** The documented reply for this status: its schema holds, and the headers it promises are there. */
-  async function expectDocumented(response: Response, { responses }: Operation): Promise<unknown> {
-    const reply = responses[String(response.status)];
-    if (!reply) throw new Error(`${response.status} is not documented`);
-    const body: unknown = await response.json();
-    const schema = reply.content['application/json']?.schema ?? {};
-    expect([response.status, check(schema, body)]).toEqual([response.status, 'valid']);
-    for (const [name, { $ref }] of Object.entries(reply.headers)) {
-      const header = document.components.headers[$ref.split('/').pop() ?? ''];
-      if (header?.required) expect([name, response.headers.has(name)]).toEqual([name, true]);
-    }
-    return body;
-  }
 
   test('both faces serve the built document to pages of any origin', async () => {
     for (const url of [service.gatewayUrl, service.apiUrl]) {
@@ -142,23 +128,9 @@ describe('a running service', () => {
     }
   });
 
-  test('the reference page shows every path and code, and loads nothing', async () => {
-    const response = await fetch(`${service.gatewayUrl}/docs`);
-    const page = await response.text();
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(response.headers.get('content-security-policy')).toMatch(
-      /^default-src 'none'; style-src 'sha256-[^']+';/,
-    );
-    for (const name of [...Object.keys(document.paths), ...Object.keys(REFUSALS)]) {
-      expect(page).toContain(name);
-    }
-    expect(page).not.toMatch(/<script|<link|<img|src=|https?:\/\//);
-  });
-
   test('a search with a key answers as documented, with its rate', async () => {
     const response = await service.search({ query: 'lighthouse' }, { authorization });
     expect(response.status).toBe(200);
-    await expectDocumented(response, search());
     expect(response.headers.has('ratelimit')).toBe(true);
     expect(response.headers.has('ratelimit-policy')).toBe(true);
   });
@@ -168,7 +140,6 @@ describe('a running service', () => {
     const payment = await signPayment(service, body);
     const response = await service.search(body, { 'payment-signature': payment });
     expect(response.status).toBe(200);
-    await expectDocumented(response, search());
     expect(response.headers.has('payment-response')).toBe(true);
   });
 
@@ -198,34 +169,29 @@ describe('a running service', () => {
   ];
   test.each(refused)('$code is answered as documented', async ({ code, send, header }) => {
     const response = await send(service.gatewayUrl);
-    expect(response.status).toBe(REFUSALS[code].status);
-    expect(await expectDocumented(response, search())).toHaveProperty('code', code);
+    await expectRefusal(response, code);
     if (header !== undefined) expect(response.headers.has(header)).toBe(true);
   });
 
   test('the face that takes keys only answers a missing key as documented', async () => {
     const response = await service.search({ query: 'a' }, {}, { url: service.apiUrl });
-    expect(await expectDocumented(response, search())).toHaveProperty('code', 'missing_api_key');
+    await expectRefusal(response, 'missing_api_key');
     expect(response.headers.has('www-authenticate')).toBe(true);
   });
 
   test('the account, its usage and its quote for credits answer as documented', async () => {
     const get = (path: string) => fetch(`${service.apiUrl}${path}`, { headers: { authorization } });
-    for (const path of ['/account', '/account/usage']) {
-      const response = await get(path);
-      expect(response.status).toBe(200);
-      await expectDocumented(response, operation(path, 'get'));
+    for (const path of ['/account', '/account/usage', '/livez', '/readyz']) {
+      expect((await get(path)).status).toBe(200);
     }
-    const wrong = await get('/account/usage?by=colour');
-    expect(wrong.status).toBe(422);
-    await expectDocumented(wrong, operation('/account/usage', 'get'));
+    await expectRefusal(await get('/account/usage?by=colour'), 'invalid_parameter');
+    await expectRefusal(await get('/account/usage?colour=red'), 'unsupported_parameter');
     const quote = await fetch(`${service.apiUrl}/account/credits`, {
       method: 'POST',
       headers: { ...type, authorization },
       body: '{"amountUsd":"1"}',
     });
-    expect(quote.status).toBe(402);
-    await expectDocumented(quote, operation('/account/credits', 'post'));
+    await expectRefusal(quote, 'payment_required');
     expect(quote.headers.has('payment-required')).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectRefusal } from '../support/errors.js';
+import { judge } from '../support/interface-document.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -280,8 +281,24 @@ function raw(text: string): Promise<string> {
     });
     socket.on('close', () => {
       clearTimeout(give);
+      if (reply !== '') expectDocumented(reply);
       resolve(reply);
     });
     socket.write(text);
   });
+}
+
+/** What answers bad HTTP stands below the app, where the check around every test does not see it. */
+function expectDocumented(reply: string): void {
+  const [head = '', body = ''] = reply.split('\r\n\r\n');
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(
+    fields.map((field) => {
+      const [name = '', value = ''] = field.split(': ');
+      return [name.toLowerCase(), value] as const;
+    }),
+  );
+  const status = Number(line.split(' ')[1]);
+  const exchange = { method: 'POST', path: '/search', status, headers, body: Buffer.from(body) };
+  expect([reply, judge(exchange)?.faults]).toEqual([reply, []]);
 }

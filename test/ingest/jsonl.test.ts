@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { indexJsonl } from '../../search-core/ingest/commands.js';
+import { indexJsonl } from '../../search-core/ingest/jsonl-load.js';
 import type { CommandPorts } from '../../search-core/ingest/load.js';
 import { linesOf } from '../../search-core/ingest/input.js';
 import { jsonlPages } from '../../search-core/ingest/jsonl.js';

@@ -145,6 +145,54 @@ describe.each([
   },
 );
 
+test('the tool says what a model has to know: bounds, guidance, and what it does', async () => {
+  const { tools } = await (await connectV2((await given()).url)).listTools();
+  expect(tools).toMatchObject([
+    {
+      name: 'search',
+      inputSchema: {
+        properties: {
+          query: { type: 'string', description: expect.stringContaining('1 to 50') },
+          maxResults: { type: 'integer', minimum: 1, maximum: 20, default: 10 },
+          maxDescriptionLength: { minimum: 1000, maximum: 8000, default: 3000 },
+        },
+        required: ['query'],
+        additionalProperties: false,
+      },
+      annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: true },
+    },
+  ]);
+  const { description } = tools[0] as { description?: string };
+  for (const advice of ['2 to 8', 'lexical', 'Leave out articles', 'synonyms', 'several simple']) {
+    expect(description).toContain(advice);
+  }
+});
+
+test('a default call that finds the longest passages fits whole', async () => {
+  const results = Array.from({ length: 10 }, (_, index) => page(`${index}`, 'x'.repeat(3000)));
+  const service = await given({ answer: () => ({ results }) });
+  const client = await connectV2(service.url, GOOD_KEY);
+  const found = await client.callTool({ name: 'search', arguments: { query: 'fox' } });
+  expect(found).toMatchObject({ structuredContent: { result: { results } } });
+});
+
+test('a caller beyond its rate is told to wait, and for how long', async () => {
+  const service = await given({ isLimited: true });
+  for (const key of [GOOD_KEY, undefined]) {
+    const client = await connectV2(service.url, key);
+    const refused = await client.callTool({ name: 'search', arguments: { query: 'fox' } });
+    expect(refused).toMatchObject({
+      isError: true,
+      structuredContent: {
+        status: 429,
+        code: 'rate_limited',
+        detail: expect.stringMatching(/2 s/),
+      },
+    });
+  }
+  expect(service.searches).toEqual([]);
+});
+
 test('only clients that can tell them apart see an output schema', async () => {
   const service = await given();
   const schemaOf = async (client: AnyClient) => (await client.listTools()).tools[0]?.outputSchema;

@@ -15,7 +15,16 @@ import { startTestService, type TestService } from '../support/service.js';
 
 interface Scenarios {
   readonly applicable: Readonly<
-    Record<string, { revisions: string[]; notApplicable?: Record<string, string> }>
+    Record<
+      string,
+      {
+        revisions: string[];
+        /** Revisions in which it does not apply, and why. */
+        otherRevisions?: Record<string, string>;
+        /** Checks of it that do not apply, and why. */
+        notApplicable?: Record<string, string>;
+      }
+    >
   >;
   readonly notApplicable: Readonly<Record<string, string>>;
 }
@@ -55,13 +64,21 @@ async function output(args: readonly string[]): Promise<string> {
     await service.stop();
   });
 
-  test('has no scenario that is not named in scenarios.json', async () => {
+  test('has no scenario, and no revision of one, that scenarios.json does not name', async () => {
     const list = await output([suite, 'list']);
     const [, servers = ''] = /Server scenarios[^\n]*\n([\s\S]*?)\n\n/.exec(list) ?? [];
-    const names = [...servers.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name);
+    const listed = [...servers.matchAll(/^ {2}- (\S+) \[([^\]]*)\]/gm)].map(
+      ([, name = '', revisions = '']) => [name, revisions.split(',')] as const,
+    );
     const { applicable, notApplicable } = scenarios;
     const named = [...Object.keys(applicable), ...Object.keys(notApplicable)];
-    expect(names.sort()).toEqual(named.sort());
+    expect(listed.map(([name]) => name).sort()).toEqual(named.sort());
+    for (const [name, revisions] of listed) {
+      const own = applicable[name];
+      if (!own) continue;
+      const known = [...own.revisions, ...Object.keys(own.otherRevisions ?? {})];
+      expect({ name, revisions: known.sort() }).toEqual({ name, revisions: revisions.sort() });
+    }
   });
 
   const cases = Object.entries(scenarios.applicable).flatMap(([name, { revisions }]) =>
@@ -133,7 +150,6 @@ async function output(args: readonly string[]): Promise<string> {
 
 async function consent(person: ReturnType<typeof browser>, url: string): Promise<void> {
   const page = await person.visit(url);
-  const account = /name="account"\s+value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-  const { url: end } = await person.answer(page.url, 'allow', account);
+  const { url: end } = await person.answer(page, 'allow');
   await fetch(end);
 }

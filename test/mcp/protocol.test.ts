@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { GOOD_KEY, startMcp, type ServiceUnderTest } from '../support/mcp.js';
 
 let open: ServiceUnderTest;
@@ -41,6 +42,8 @@ describe('what is not the protocol gets the protocol’s error, and no search ru
     ['bytes that are no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, -32_700],
     ['a number', '5', 400, undefined],
     ['an empty batch', '[]', 400, undefined],
+    ['brackets without an end', '['.repeat(16_000), 400, -32_700],
+    ['nothing but brackets', '['.repeat(8000) + ']'.repeat(8000), 400, undefined],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, undefined],
     ['a message without a method', '{"jsonrpc":"2.0","id":1}', 400, undefined],
     ['an unknown method', call({}, 'tools/delete'), undefined, -32_601],
@@ -66,6 +69,38 @@ describe('what is not the protocol gets the protocol’s error, and no search ru
     if (code !== undefined) expect(answer).toMatchObject({ error: { code } });
     expect(open.searches).toEqual([]);
   });
+
+  test('whatever is sent, in whatever revision, is answered, and never as a fault of ours', async () => {
+    const word = fc.oneof(
+      fc.constantFrom('tools/call', 'tools/list', 'initialize', 'search'),
+      fc.string(),
+    );
+    const almost = fc.record(
+      {
+        jsonrpc: fc.oneof(fc.constant('2.0'), fc.jsonValue()),
+        id: fc.oneof(fc.integer(), fc.jsonValue()),
+        method: fc.oneof(word, fc.jsonValue()),
+        params: fc.oneof(
+          fc.record({ name: word, arguments: fc.jsonValue(), _meta: fc.jsonValue() }),
+          fc.jsonValue(),
+        ),
+      },
+      { requiredKeys: [] },
+    );
+    const bodies = fc.oneof(almost, fc.array(almost, { maxLength: 3 }), fc.jsonValue());
+    const revision = fc.constantFrom('2025-06-18', '2025-11-25', '2026-07-28', '1900-01-01', 'x');
+    await fc.assert(
+      fc.asyncProperty(bodies, revision, async (body, version) => {
+        const headers = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call' };
+        const response = await post(open.url, JSON.stringify(body), headers);
+        expect(response.status).toBeLessThan(500);
+        const text = await response.text();
+        if (text !== '') expect(text).toContain('jsonrpc');
+      }),
+      { numRuns: 300 },
+    );
+    expect(open.payments).toEqual([]);
+  }, 60_000);
 
   test('a body over the limit is 413', async () => {
     const response = await post(open.url, call({ name: 'search', padding: 'x'.repeat(20_000) }));
@@ -161,6 +196,69 @@ describe('the keyed address', () => {
       result: { structuredContent: { result: { totalResults: 1 } } },
     });
   });
+});
+
+describe('a client that knows the extension org.x402/payment', () => {
+  const extensions = { 'org.x402/payment': {} };
+  const send = (url: string, method: string, params: object, meta: object = {}) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': { extensions },
+      ...meta,
+    };
+    return post(url, call({ ...params, _meta }, method), {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(method === 'tools/call' && { 'mcp-name': 'search' }),
+    });
+  };
+  const search = { name: 'search', arguments: { query: 'fox' } };
+
+  test('is told that the server knows it too, and still sees the output’s schema', async () => {
+    expect(await message(await send(open.url, 'server/discover', {}))).toMatchObject({
+      result: { capabilities: { extensions } },
+    });
+    expect(await message(await send(open.url, 'tools/list', {}))).toMatchObject({
+      result: { tools: [{ name: 'search', outputSchema: { type: 'object' } }] },
+    });
+  });
+
+  test('gets the challenge as its result type, pays in the same place, and gets the receipt', async () => {
+    const before = open.searches.length;
+    const asked = await message(await send(open.url, 'tools/call', search));
+    expect(asked).toMatchObject({
+      result: {
+        resultType: 'payment_required',
+        paymentRequired: { x402Version: 2, accepts: [{ amount: '50' }] },
+      },
+    });
+    expect(asked).not.toMatchObject({ result: { isError: true } });
+    expect(open.searches).toHaveLength(before);
+    const payment = { 'x402/payment': { x402Version: 2, payload: { signature: '0x00' } } };
+    expect(await message(await send(open.url, 'tools/call', search, payment))).toMatchObject({
+      result: {
+        resultType: 'complete',
+        structuredContent: { result: { totalResults: 1 } },
+        _meta: { 'x402/payment-response': { success: true } },
+      },
+    });
+  });
+
+  test('hears of what a payment cannot mend as of any other error', async () => {
+    const wrong = { name: 'search', arguments: { prompt: 'fox' } };
+    expect(await message(await send(open.url, 'tools/call', wrong))).toMatchObject({
+      result: { resultType: 'complete', isError: true, structuredContent: { status: 422 } },
+    });
+  });
+});
+
+test('who does not know the extension is never answered in its type', async () => {
+  const answer = await message(
+    await post(open.url, call({ name: 'search', arguments: { query: 'a' } })),
+  );
+  expect(answer).toMatchObject({ result: { isError: true, structuredContent: { accepts: [{}] } } });
+  expect(answer).not.toMatchObject({ result: { paymentRequired: {} } });
 });
 
 test.each(['text', 5, null])('a payment that is %j is refused as malformed', async (payment) => {

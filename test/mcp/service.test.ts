@@ -108,7 +108,7 @@ function creditsOf(account: unknown): number {
 
 test('a person signs up, signs in from a client, and the account they chose is charged', async () => {
   const person = browser(publicUrl);
-  const { visit, post } = person;
+  const { visit, post, answer } = person;
   await signUp(publicUrl, person);
   await post('/console/sign-out', {});
 
@@ -142,10 +142,7 @@ test('a person signs up, signs in from a client, and the account they chose is c
     to,
   });
   expect(consent.text).toContain('Connect Editor?');
-  const account = /name="account" value="([^"]+)"/.exec(consent.text.replace(/\s+/g, ' '))?.[1];
-  const done = new URL(
-    (await post(new URL(consent.url).pathname, { decision: 'allow', account: account ?? '' })).url,
-  );
+  const done = new URL((await answer(consent, 'allow')).url);
   const exchanged = await fetch(`${publicUrl}/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({

@@ -16,6 +16,7 @@ import { TestWalletFactory } from '../../contracts-abi/artifacts/TestWalletFacto
 import { testWalletFactoryAbi } from '../../contracts-abi/erc1271.js';
 import { devUsdcAbi, usdcAbi } from '../../contracts-abi/usdc.js';
 import type { Hex } from '../../gateway/domain/units.js';
+import { quoteKey } from '../../gateway/payment/quotes.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 /** Where the tests put a factory of wallets that are contracts. */
@@ -24,7 +25,12 @@ const FACTORY: Hex = `0x${'fa'.repeat(20)}`;
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
-    env: { PRICE_COVERS_GAS: 'on', X402_V1: 'on', EIP6492_FACTORIES: FACTORY },
+    env: {
+      PRICE_COVERS_GAS: 'on',
+      QUOTE_SECRET: ['11', '22'].map((byte) => byte.repeat(32)).join(','),
+      X402_V1: 'on',
+      EIP6492_FACTORIES: FACTORY,
+    },
   });
 });
 afterAll(() => service.stop());
@@ -37,12 +43,13 @@ const request = () => ({
 });
 
 describe('the running service with a price that covers the gas', () => {
-  test('quotes more than the floor, signed, and takes that from the official client', async () => {
+  test('quotes more than the floor, signed by the first secret, and takes that from the official client', async () => {
     const unpaid = await service.search({ query: 'lighthouse lamp' });
     const challenge = decodePaymentRequiredHeader(unpaid.headers.get('PAYMENT-REQUIRED') ?? '');
     const [asked] = challenge.accepts;
     expect(BigInt(asked?.amount ?? 0)).toBeGreaterThan(50n);
-    expect(asked?.extra).toMatchObject({ quote: expect.any(String) as unknown });
+    const { id } = quoteKey(Buffer.alloc(32, 0x11));
+    expect(asked?.extra).toMatchObject({ quote: expect.stringContaining(`${id}.`) as unknown });
 
     const client = new x402Client().register('eip155:8453', new ExactEvmScheme(payer()));
     const paid = await wrapFetchWithPayment(fetch, client)(

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -9,43 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DevUsdc as artifact } from '../../contracts-abi/artifacts/DevUsdc.js';
 import type { DevFacts } from '../../gateway/dev/facts.js';
 import { startTestChain } from '../support/chain.js';
+import { runGateway, written } from '../support/gateway-process.js';
 
 const DevUsdc: string = artifact.runtimeCode;
-
-const MAIN = new URL('../../gateway/main.js', import.meta.url).pathname;
-const PORTS = { PORT: '0', API_PORT: '0', OPS_PORT: '0' };
-
-interface Run {
-  readonly process: ChildProcess;
-  output(): string;
-  /** Resolves with the exit code. */
-  readonly exited: Promise<number | null>;
-}
-
-function run(env: Record<string, string>, args: readonly string[] = []): Run {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...PORTS, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const collect = (chunk: Buffer) => {
-    output += chunk.toString();
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  const exited = new Promise<number | null>((resolve) => {
-    child.once('close', resolve);
-  });
-  return { process: child, output: () => output, exited };
-}
-
-async function waitFor(what: () => boolean, run: Run): Promise<void> {
-  const deadline = Date.now() + 90_000;
-  while (!what()) {
-    if (Date.now() > deadline || run.process.exitCode !== null) throw new Error(run.output());
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 describe('a first start, and a second', () => {
   let dataDir: string;
@@ -57,8 +22,8 @@ describe('a first start, and a second', () => {
   afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
   const start = async () => {
-    const service = run({ DATA_DIR: dataDir });
-    await waitFor(() => service.output().includes('Stop with Ctrl-C'), service);
+    const service = runGateway({ DATA_DIR: dataDir });
+    await written(service, 'Stop with Ctrl-C');
     const facts = JSON.parse(await readFile(join(dataDir, 'dev.json'), 'utf8')) as DevFacts;
     return { service, facts };
   };
@@ -122,7 +87,7 @@ describe('settings that cannot be used', () => {
     ['a port that is none', { PORT: 'http' }, [/PORT: must be a whole number/]],
     ['a price of nothing', { PRICE_USD: '0' }, [/PRICE_USD: must be dollars above 0/]],
   ])('refuses to start with %s, and names what is wrong', async (_what, env, texts) => {
-    const service = run({ DATA_DIR: join(tmpdir(), 'search402-never'), ...env });
+    const service = runGateway({ DATA_DIR: join(tmpdir(), 'search402-never'), ...env });
     expect(await service.exited).toBe(1);
     for (const text of texts) expect(service.output()).toMatch(text);
     expect(service.output()).not.toContain(KEY);
@@ -164,7 +129,7 @@ describe('settings that cannot be used', () => {
 
   async function refusedStart(rpcUrl: string): Promise<string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'search402-preflight-'));
-    const service = run({
+    const service = runGateway({
       RPC_URLS: rpcUrl,
       RELAYER_PRIVATE_KEY: KEY,
       PAY_TO,
@@ -178,7 +143,7 @@ describe('settings that cannot be used', () => {
   }
 
   test('--help says what there is', async () => {
-    const service = run({}, ['--help']);
+    const service = runGateway({}, { args: ['--help'] });
     expect(await service.exited).toBe(0);
     expect(service.output()).toContain('--fork URL');
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../sdk/typescript/src/cli/run.js';
@@ -113,45 +113,5 @@ describe('the command line', () => {
     const { out } = await cli('search \u001b[31mred', key);
     expect(out).not.toContain('\u001b');
     expect(out).toContain('[31mred');
-  });
-});
-
-describe('the doctor', () => {
-  test('finds nothing wrong where nothing is', async () => {
-    const { code, out } = await cli('doctor', { SEARCH402_API_KEY: GOOD_KEY });
-    expect(code).toBe(0);
-    expect(out).toMatch(/✓ address/);
-    expect(out).toMatch(/✓ clock/);
-    expect(out).toMatch(/✓ price +0\.00005 USD a search/);
-  });
-
-  test('says when nothing answers, and what to do', async () => {
-    const { code, out } = await cli('doctor --base-url http://127.0.0.1:9');
-    expect(code).toBe(1);
-    expect(out).toMatch(/✗ address +http:\/\/127\.0\.0\.1:9\/search does not answer/);
-    expect(out).toContain('→ Start the service, or correct --base-url.');
-  });
-
-  test('names a wrong key, a wallet file that others read, and open payments', async () => {
-    const file = join(directory, 'wallet');
-    writeFileSync(file, PRIVATE_KEY);
-    chmodSync(file, 0o644);
-    world.proxy.faults.push({ kind: 'pass' }, { kind: 'drop-after' });
-    await cli(`pay kestrel --max-retries 0 --wallet-file ${file}`);
-    const { code, out } = await cli(`doctor --json --wallet-file ${file}`, {
-      SEARCH402_API_KEY: 's402_test_wrong',
-    });
-    expect(code).toBe(1);
-    const { findings } = JSON.parse(out) as { findings: { name: string; status: string }[] };
-    const statuses = Object.fromEntries(findings.map(({ name, status }) => [name, status]));
-    expect(statuses).toMatchObject({ key: 'fail', wallet: 'warn', payments: 'warn' });
-    expect(out).not.toContain(PRIVATE_KEY);
-  });
-
-  test('warns of other money', async () => {
-    world.gateway.terms = { network: 'eip155:1' };
-    const { code, out } = await cli('doctor');
-    expect(code).toBe(1);
-    expect(out).toMatch(/✗ price .* not USDC on Base/);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../sdk/typescript/src/cli/run.js';
@@ -33,6 +33,11 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (reason: unknown) => reason,
   );
+
+/** What can happen to an answer; the Python client meets the same. */
+const FAULTS = JSON.parse(readFileSync('test/vectors/faults.json', 'utf8')) as readonly Fault[];
+/** Long enough for a busy machine; short only where waiting is what is tried. */
+const patience = ({ kind }: Fault) => (kind === 'slow-body' ? { timeoutMs: 5_000 } : {});
 
 /** What `work` adds to the chain, and the payments that it hands out. */
 async function changes(work: () => Promise<unknown>) {
@@ -121,23 +126,28 @@ describe('against the real gateway', () => {
     expect(outcome?.data.result.results[0]?.url).toBe('https://pages.example/bread');
   }, 60_000);
 
-  const faults: readonly Fault[] = [
-    { kind: 'drop-before' },
-    { kind: 'drop-after' },
-    { kind: 'cut-body' },
-    { kind: 'slow-body', ms: 30_000 },
-    { kind: 'status', status: 429, retryAfter: '1' },
-    { kind: 'status', status: 502 },
-    { kind: 'status-after', status: 503 },
-    { kind: 'status-after', status: 504 },
-  ];
-  test.each(faults)(
-    '%j at the paid try: paid once, with the same payment',
+  test.each(FAULTS)(
+    '%j at the paid try: paid once, with the same payment, after as long as was asked for',
     async (fault) => {
-      const client = payer({}, fault.kind === 'slow-body' ? { timeoutMs: 5_000 } : {});
+      const client = payer({ maxTotal: 100n }, patience(fault));
       world.proxy.faults.push({ kind: 'pass' }, fault);
       const query = `tides ${JSON.stringify(fault)}`;
+      const startedMs = performance.now();
       const seen = await changes(() => client.search({ query }));
+      expect(seen).toMatchObject({ tries: 3, payments: 1 });
+      expect(seen.transfers).toHaveLength(1);
+      expect(await client.payments.spent()).toMatchObject({ totalUnits: 50n });
+      expect(performance.now() - startedMs).toBeGreaterThan('retryAfter' in fault ? 1_000 : 0);
+    },
+    60_000,
+  );
+
+  test.each(FAULTS.filter(({ kind }) => kind === 'drop-before' || kind === 'status'))(
+    '%j while the price is asked for: signed once, paid once',
+    async (fault) => {
+      world.proxy.faults.push(fault);
+      const query = `door ${JSON.stringify(fault)}`;
+      const seen = await changes(() => payer({}, patience(fault)).search({ query }));
       expect(seen).toMatchObject({ tries: 3, payments: 1 });
       expect(seen.transfers).toHaveLength(1);
     },
@@ -165,6 +175,19 @@ describe('against the real gateway', () => {
       const { responses, failures } = await client.searchMany({ queries, concurrency: 12 });
       expect(responses.size).toBe(5);
       expect(failures.size).toBe(7);
+    });
+    expect(seen.payments).toBe(5);
+    expect(seen.transfers).toHaveLength(5);
+  }, 60_000);
+
+  test('twelve searches at once under that cap stay under it while connections are lost', async () => {
+    const client = payer({ maxTotal: 250n }, { maxRetries: 10 });
+    const queries = Array.from({ length: 12 }, (_, i) => `lamp ${i}`);
+    const lost: Fault[] = [{ kind: 'drop-after' }, { kind: 'status-after', status: 502 }];
+    world.proxy.faults.push(...lost, ...lost, ...lost, ...lost, ...lost);
+    const seen = await changes(async () => {
+      const { responses, failures } = await client.searchMany({ queries, concurrency: 12 });
+      expect([responses.size, failures.size]).toEqual([5, 7]);
     });
     expect(seen.payments).toBe(5);
     expect(seen.transfers).toHaveLength(5);

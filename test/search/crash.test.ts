@@ -101,6 +101,41 @@ describe('a power loss leaves the index from before the commit or the one from a
   });
 });
 
+/** Loads all pages of a round in one job with checkpoints, from where an earlier run stood. */
+async function loadRound(directory: Directory, round: number): Promise<number> {
+  const writer = new IndexWriter(directory, undefined, undefined, 'the load');
+  const from = Number(writer.note ?? 0);
+  if (from === 0) writer.clear();
+  for (let n = from; n < PAGES; n++) {
+    await writer.put(pageOf(n, round));
+    if (n % 4 === 3) writer.checkpoint(String(n + 1));
+  }
+  await writer.compact();
+  await writer.close();
+  return from;
+}
+
+test('a power loss during a load leaves the old index, and the load goes on from a checkpoint', async () => {
+  const base = new FailingDirectory();
+  await rounds(base, 0, 1, () => undefined);
+  const whole = base.afterCrash(() => 1, 1e9);
+  await loadRound(whole, 1);
+  const steps = 1e9 - whole.left;
+  const starts = new Set<number>();
+  for (let step = 0; step < steps; step++) {
+    const random = seeded(step);
+    const directory = base.afterCrash(() => 1, step);
+    await expect(loadRound(directory, 1)).rejects.toThrow(PowerLoss);
+    const restarted = directory.afterCrash(random);
+    expect([0, 1]).toContain(roundOf(restarted, PAGES));
+    starts.add(await loadRound(restarted, 1));
+    expect(roundOf(restarted, PAGES)).toBe(1);
+    const { commit } = Snapshot.open(restarted);
+    expect(restarted.list().sort()).toEqual([...filesOf(commit), 'index.json'].sort());
+  }
+  expect(starts).toEqual(new Set([0, 4, 8, 12]));
+}, 120_000);
+
 describe('a killed process', () => {
   test(
     `${KILLS} kills during commits and merges leave a whole index each time`,

@@ -1,13 +1,17 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDirectory } from '../../search-core/disk/filesystem.js';
 import { EmbeddedEngine } from '../../search-core/engines/embedded.js';
 import { MemoryEngine } from '../../search-core/engines/memory.js';
+import { parseOpenSearch } from '../../search-core/engines/opensearch/api.js';
+import { OpenSearchEngine } from '../../search-core/engines/opensearch/engine.js';
 import type { Engine, SearchOutcome } from '../../search-core/engines/port.js';
 import { ThreadedEngine } from '../../search-core/engines/threaded.js';
 import type { Page } from '../../search-core/page.js';
+import { startFakeOpenSearch } from '../support/fake-opensearch.js';
 
 const LIMITS = { deadlineMs: 10_000, postingsMax: 1e9 };
 const cleanUps: (() => Promise<void> | void)[] = [];
@@ -33,7 +37,19 @@ const ENGINES: Record<string, () => Promise<Engine> | Engine> = {
         throw error;
       },
     }),
+  OpenSearch: async () => new OpenSearchEngine(parseOpenSearch(`${await server()}/${newIndex()}`)),
 };
+
+/** A server that is named, for the real thing; else a stand-in. */
+async function server(): Promise<string> {
+  const named = process.env.TEST_OPENSEARCH;
+  if (named !== undefined) return named;
+  const fake = await startFakeOpenSearch();
+  cleanUps.push(() => fake.stop());
+  return fake.url;
+}
+
+const newIndex = (): string => `contract-${randomUUID()}`;
 
 const page = (n: number, title: string, text: string): Page => ({
   url: `https://example.test/${n}`,
@@ -90,6 +106,17 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     expect(await urls(engine, 'two')).toEqual(['1']);
   });
 
+  test('a page that was put twice in one commit is replaced by the next one', async () => {
+    const engine = await open();
+    const others = Array.from({ length: 10 }, (_, n) => ({ put: page(100 + n, 'B', 'zero') }));
+    await engine.apply([...others, { put: page(1, 'A', 'one') }, { put: page(1, 'A', 'two') }]);
+    await engine.commit();
+    await engine.apply([{ put: page(1, 'A', 'three') }]);
+    await engine.commit();
+    expect(await urls(engine, 'one two three')).toEqual(['1']);
+    expect((await engine.stats()).pages).toBe(11);
+  });
+
   test('words match exactly, without case and diacritics, in title and text', async () => {
     const engine = await open();
     await engine.apply([
@@ -127,6 +154,21 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     expect(await urls(engine, '"to be or not to be"')).toEqual(['7']);
     expect(await urls(engine, '"to be" "the question"')).toEqual(['7']);
     expect(await urls(engine, '"question the"')).toEqual([]);
+  });
+
+  test('no word is dropped: the commonest alone, and each of fifty, finds its pages', async () => {
+    const engine = await open();
+    const words = Array.from({ length: 49 }, (_, n) => `word${n}`);
+    await engine.apply([
+      ...words.map((word, n) => ({ put: page(100 + n, 'x', `the ${word}`) })),
+      { put: page(1, 'x', 'the last') },
+    ]);
+    await engine.commit();
+    expect((await search(engine, 'the', 20)).results).toHaveLength(20);
+    const absent = words.map((_, n) => `absent${n}`).join(' ');
+    expect(await urls(engine, `${absent} last`)).toEqual(['1']);
+    expect(await urls(engine, `last ${absent}`)).toEqual(['1']);
+    expect((await search(engine, `${words.join(' ')} last`, 20)).results).toHaveLength(20);
   });
 
   test('equal pages keep the order in which they came, and a search its results', async () => {

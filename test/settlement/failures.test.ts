@@ -6,8 +6,8 @@ import type { Payment } from '../../gateway/ledger/payment.js';
 import { transferCalls } from '../../gateway/payment/transfer.js';
 import type { SettlementChain } from '../../gateway/settlement/chain.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
-import { realClock } from '../support/ports.js';
 import { type Bench, type BenchOptions, startBench } from '../support/settlements.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 const benches: Bench[] = [];
@@ -31,14 +31,6 @@ async function open(options: BenchOptions = {}): Promise<Bench> {
 async function servedPayment(bench: Bench): Promise<Payment> {
   const payer = await chain.newPayer({ usdc: 100n });
   return bench.served(await chain.sign(payer, { value: 50n }));
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error('it never came to be');
-    await realClock.sleep(20);
-  }
 }
 
 const settle = (bench: Bench, payment: Payment) => bench.settlement.settle(payment.id, WAIT);

@@ -192,7 +192,10 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     client,
     stop: () => client.close(),
   };
-  const payments = await openPayments(config, { store, chain, publicUrl: PUBLIC_URL, ...ports });
+  const payments = await openPayments(config, {
+    ...{ store, chain, publicUrl: PUBLIC_URL, ...ports },
+    metrics: { gauge: () => undefined },
+  });
   const search = createSearch({
     run: site.runSearch(process),
     meter: () => () => undefined,

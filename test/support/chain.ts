@@ -5,6 +5,7 @@
  *   const signed = await chain.sign(payer, { value: 50n });  // a SignedAuthorization to chain.payTo
  *   await chain.transfers(payer.address);                // Transfer logs; also uses(), client, rpcUrl, devUsdc()
  *   await chain.stop();                                  // in afterAll
+ *   const chain = await reachTestChain(rpcUrl);          // the same on a development chain that runs
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -96,25 +97,38 @@ export async function startTestChain(options: TestChainOptions = {}) {
       ...(options.anvilArgs ?? []),
     ],
   });
-  const client = anvilClient(anvil.rpcUrl);
-  await installContracts(client);
+  await installContracts(anvilClient(anvil.rpcUrl));
+  const chain = await reachTestChain(anvil.rpcUrl, { isManual: blockTime === 'manual' });
+  // EIP-3009 wants a time strictly after `validAfter`, so the chain needs a block.
+  await chain.mine(1);
+  return {
+    ...chain,
+    /** anvil's process id, for tests that pause or kill it. */
+    pid: anvil.pid,
+    stop: async () => {
+      await anvil.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What tests do with a local chain that somebody else has started and ends. */
+export type ReachedChain = Awaited<ReturnType<typeof reachTestChain>>;
+
+export async function reachTestChain(rpcUrl: string, { isManual = false } = {}) {
+  const client = anvilClient(rpcUrl);
   const balanceSlot = await findBalanceSlot(client);
   for (const account of [CHAIN_FACTS.relayerAddress, privateKeyToAddress(ISSUER_KEY)]) {
     await client.setBalance({ address: account, value: parseEther('1000') });
   }
-  // EIP-3009 wants a time strictly after `validAfter`, so the chain needs a block.
-  await client.mine({ blocks: 1 });
-
   return {
     ...CHAIN_FACTS,
-    rpcUrl: anvil.rpcUrl,
-    /** anvil's process id, for tests that pause or kill it. */
-    pid: anvil.pid,
+    rpcUrl,
     /** viem's test and public actions on this chain. */
     client,
-    ...payers(anvil.rpcUrl, balanceSlot),
+    ...payers(rpcUrl, balanceSlot),
     ...logs(client),
-    ...senders(anvil.rpcUrl, client, blockTime === 'manual'),
+    ...senders(rpcUrl, client, isManual),
     sign,
     cancellation,
     /** Mines this many blocks now, in any mode. */
@@ -126,10 +140,6 @@ export async function startTestChain(options: TestChainOptions = {}) {
         functionName: 'balanceOf',
         args: [account],
       }),
-    stop: async () => {
-      await anvil.kill();
-      rmSync(folder, { recursive: true, force: true });
-    },
   };
 }
 

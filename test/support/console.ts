@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
+import { Router } from 'express';
 import type { Kysely } from 'kysely';
 import { openAccess, type Access } from '../../gateway/access.js';
 import { readOutbox } from '../../gateway/accounts/people/mail.js';
@@ -8,9 +9,14 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
 import type { TopUpPayments } from '../../gateway/accounts/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/accounts/usage/schema.js';
 import { createApp } from '../../gateway/app.js';
+import { createGuard } from '../../gateway/console/guard.js';
 import { refuse } from '../../gateway/domain/refusal.js';
 import { usdcUnits } from '../../gateway/domain/units.js';
 import { KEY_MIGRATIONS } from '../../gateway/keys/schema.js';
+import { connectionPages } from '../../gateway/oauth/connection-pages.js';
+import { openConnections, type Connections } from '../../gateway/oauth/connections.js';
+import { OAUTH_MIGRATIONS } from '../../gateway/oauth/schema.js';
+import type { Tokens } from '../../gateway/oauth/tokens.js';
 import { openPeopleAccess } from '../../gateway/people-access.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
@@ -18,12 +24,16 @@ import { createSearch } from '../../gateway/search/pipeline.js';
 import { openStore } from '../../gateway/store/open.js';
 import type { Store } from '../../gateway/store/store.js';
 import { realClock, realRandom, silentLog } from './ports.js';
+import { keyWalletProof } from './wallets.js';
 
 /** The whole gateway face but for payments and search-core, listening on a free port. */
 export interface ConsoleWorld {
   readonly url: string;
   readonly store: Store;
   readonly access: Access;
+  /** Everything at `/account` and `/console`. */
+  readonly router: Router;
+  readonly connections: Connections;
   /** The link in the newest mail to an address. */
   linkTo(email: string): Promise<string>;
   personId(email: string): Promise<string>;
@@ -40,19 +50,34 @@ const run: RunSearch = ({ query }, { requestId }) => {
   return Promise.resolve({ kind: 'answer', body: bytes, resultCount: 1 });
 };
 
+/** No application signs in here. */
+const noTokens: Tokens = {
+  authenticate: () => Promise.reject(new Error('no tokens here')),
+  forget: () => undefined,
+  takeLastUses: () => new Map(),
+};
+
 const noPayments = () => {
   throw new Error('no payments here');
 };
 
 export async function openConsoleWorld(
-  more: { location?: string; topUpPayments?: TopUpPayments; operatorEmails?: string[] } = {},
+  more: {
+    location?: string;
+    topUpPayments?: TopUpPayments;
+    operatorEmails?: string[];
+    hasWallets?: boolean;
+    isOutboxShown?: boolean;
+  } = {},
 ): Promise<ConsoleWorld> {
   const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
+  const { hasWallets = true, isOutboxShown = true } = more;
   const migrations = [
     ...KEY_MIGRATIONS,
     ...ACCOUNT_MIGRATIONS,
     ...PEOPLE_MIGRATIONS,
     ...USAGE_MIGRATIONS,
+    ...OAUTH_MIGRATIONS,
   ];
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const store = await openStore({ location, migrations }, { ...ports, onFailed: () => undefined });
@@ -66,9 +91,10 @@ export async function openConsoleWorld(
     access,
     {
       publicUrl: url,
+      ...(hasWallets && { walletProof: keyWalletProof(url) }),
       mcp: { keyed: `${url}/mcp`, open: `${url}/mcp` },
       mailFrom: 'test@example.org',
-      isOutboxShown: true,
+      isOutboxShown,
       operatorEmails,
       priceUnits: usdcUnits(50n),
       bodyLimits,
@@ -76,6 +102,11 @@ export async function openConsoleWorld(
     ports,
     topUpPayments ? { topUpPayments } : {},
   );
+  const connections = openConnections(store, realClock, noTokens);
+  const guard = createGuard(people.people, people.team, operatorEmails);
+  const router = Router()
+    .use('/console', connectionPages(connections, guard))
+    .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,
     meter: people.meter,
@@ -93,7 +124,7 @@ export async function openConsoleWorld(
     bodyLimits,
     trustedProxies: 0,
     health: { live: (_, response) => response.end(), ready: (_, response) => response.end() },
-    routes: people.consoleAndAccount,
+    routes: router,
     random: realRandom,
     log: silentLog,
   });
@@ -110,6 +141,8 @@ export async function openConsoleWorld(
     url,
     store,
     access,
+    router,
+    connections,
     linkTo: async (email) => /https?:\S+/.exec(await mailTo(email))?.[0] ?? '',
     personId: async (email) => {
       const row = await store.read((db: Kysely<PeopleTables>) =>

@@ -8,6 +8,7 @@ import type { Caller } from '../../gateway/keys/caller.js';
 import { createMcpEndpoint } from '../../gateway/mcp/endpoint.js';
 import { mcpRoute, type McpRouteParts } from '../../gateway/mcp/route.js';
 import { createMcpWire } from '../../gateway/mcp/wire.js';
+import { limited } from '../../gateway/limits/admission.js';
 import type { Face } from '../../gateway/search/caller.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type SearchParts } from '../../gateway/search/pipeline.js';
@@ -45,6 +46,8 @@ export interface ServiceOptions {
   /** Answers a search; by default one page that says what was asked. */
   readonly answer?: (request: SearchRequest) => Partial<SearchResponse['result']> | Refusal;
   readonly credits?: number;
+  /** Whether every caller has used up its rate. */
+  readonly isLimited?: boolean;
   /** Adds routes before `/mcp`; may hand back another way to check credentials. */
   readonly mount?: (app: Express, origin: string) => Promise<McpRouteParts['authenticate']>;
 }
@@ -88,11 +91,14 @@ export function authenticated(authorization: string): Caller | Refusal {
 }
 
 function fakeParts(
-  { answer, credits = 1000 }: ServiceOptions,
+  { answer, credits = 1000, isLimited = false }: ServiceOptions,
   searches: SearchRequest[],
   payments: string[],
 ): SearchParts<{ value: string }> {
   let left = credits;
+  const admission = isLimited
+    ? limited(RATE, 1500, 'This account')
+    : ({ kind: 'admitted', rate: RATE } as const);
   return {
     run: (request, { requestId }) => {
       searches.push(request);
@@ -106,8 +112,8 @@ function fakeParts(
     },
     meter: () => () => undefined,
     authenticate: (authorization) => Promise.resolve(authenticated(authorization)),
-    admitCaller: () => Promise.resolve({ kind: 'admitted', rate: RATE }),
-    admitAddress: () => ({ kind: 'admitted', rate: RATE }),
+    admitCaller: () => Promise.resolve(admission),
+    admitAddress: () => admission,
     readPayment: (_version, value) => ({ value }),
     searchOnCredits: createKeyedSearch({
       hold: () =>

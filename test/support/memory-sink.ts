@@ -1,5 +1,5 @@
 import type { Page } from '../../search-core/ingest/page.js';
-import type { PageSink } from '../../search-core/ingest/sink.js';
+import { allPages, type PageSink } from '../../search-core/ingest/sink.js';
 
 /** A sink that keeps its pages in a map, with the same promise: a failed load changes nothing. */
 export function memorySink(): PageSink & { pages(): Page[] } {
@@ -17,6 +17,10 @@ export function memorySink(): PageSink & { pages(): Page[] } {
       const next = new Map(held);
       for (const url of gone) next.delete(url);
       await load(next, pages);
+      return { pages: held.size };
+    },
+    resume: async (job) => {
+      await load(job.isAddition ? held : new Map<string, Page>(), allPages(job));
       return { pages: held.size };
     },
     pages: () => [...held.values()],

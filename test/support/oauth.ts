@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely';
-import type Provider from 'oidc-provider';
 import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
 import { KEY_MIGRATIONS, type KeyTables } from '../../gateway/keys/schema.js';
 import { bearerAuthenticator } from '../../gateway/mcp/bearer.js';
 import { openAuthorizationServer } from '../../gateway/oauth/provider.js';
 import { oauthRoutes, resourceMetadata } from '../../gateway/oauth/routes.js';
 import { OAUTH_MIGRATIONS } from '../../gateway/oauth/schema.js';
-import { tokenAuthenticator } from '../../gateway/oauth/tokens.js';
+import { openConnections, type Connections } from '../../gateway/oauth/connections.js';
+import { openTokens, type Tokens } from '../../gateway/oauth/tokens.js';
 import type { Store } from '../../gateway/store/store.js';
 import { givenAccount } from './accounts.js';
 import { authenticated, startMcp, type ServiceUnderTest } from './mcp.js';
@@ -22,8 +22,11 @@ export const PERSON = {
 
 export interface OauthUnderTest extends ServiceUnderTest {
   readonly store: Store;
-  readonly provider: Provider;
+  readonly tokens: Tokens;
+  readonly connections: Connections;
   readonly origin: string;
+  /** The account that its person may choose. */
+  readonly account: string;
   /** Whether the browser's person is signed in at the console. */
   signedIn: boolean;
   /** Whether that person belongs to the account. */
@@ -31,16 +34,20 @@ export interface OauthUnderTest extends ServiceUnderTest {
   suspend(): Promise<void>;
 }
 
-/** The keyed `/mcp` with its authorization server over a real database; the login is a switch. */
-export async function startOauth(): Promise<OauthUnderTest> {
-  const { store, discard } = await temporaryStore([
-    ...KEY_MIGRATIONS,
-    ...ACCOUNT_MIGRATIONS,
-    ...OAUTH_MIGRATIONS,
-  ]);
-  await givenAccount(store, { id: 'a1' });
+/**
+ * The keyed `/mcp` with its authorization server over a real database; the login is a switch.
+ *
+ * @param options.location of the database; without it a file of its own.
+ * @param options.reachesPrivate whether clients may be described on this machine.
+ */
+export async function startOauth(
+  options: { location?: string; reachesPrivate?: boolean } = {},
+): Promise<OauthUnderTest> {
+  const migrations = [...KEY_MIGRATIONS, ...ACCOUNT_MIGRATIONS, ...OAUTH_MIGRATIONS];
+  const { store, discard } = await temporaryStore(migrations, options.location);
+  const account = await givenAccount(store);
   const state = { signedIn: true, member: true };
-  const made: { provider?: Provider; origin?: string } = {};
+  const made: { tokens?: Tokens; connections?: Connections; origin?: string } = {};
   const service = await startMcp({
     face: 'api',
     async mount(app, origin) {
@@ -51,40 +58,45 @@ export async function startOauth(): Promise<OauthUnderTest> {
         log: silentLog,
         issuer: origin,
         resources: [`${origin}/mcp`],
+        reachesPrivate: options.reachesPrivate ?? false,
       });
-      Object.assign(made, { provider, origin });
+      const isMember = () => Promise.resolve(state.member);
+      const tokens = openTokens({ provider, store, clock: realClock, isMember });
+      const connections = openConnections(store, realClock, tokens);
+      Object.assign(made, { tokens, connections, origin });
       app.get('/.well-known/oauth-protected-resource/mcp', (_request, response) => {
         response.json(resourceMetadata(`${origin}/mcp`, origin));
       });
       const login = {
         visitor: () =>
           Promise.resolve(
-            state.signedIn ? { person: PERSON, accounts: [{ id: 'a1', name: 'Acme' }] } : undefined,
+            state.signedIn
+              ? { person: PERSON, accounts: [{ id: account, name: 'Acme' }] }
+              : undefined,
           ),
         signInUrl: (path: string) => `/console/sign-in?next=${encodeURIComponent(path)}`,
       };
       const defaultResource = `${origin}/mcp`;
-      app.use(oauthRoutes({ provider, login, issuer: origin, defaultResource, clock: realClock }));
+      const parts = { provider, connections, login, defaultResource, clock: realClock };
+      app.use(oauthRoutes({ ...parts, issuer: origin }));
       return bearerAuthenticator({
         key: (authorization) => Promise.resolve(authenticated(authorization)),
-        token: tokenAuthenticator({
-          provider,
-          store,
-          clock: realClock,
-          isMember: () => Promise.resolve(state.member),
-        }),
+        token: tokens.authenticate,
       });
     },
   });
-  const { provider, origin } = made;
-  if (!provider || origin === undefined) throw new Error('not mounted');
+  const { tokens, connections, origin } = made;
+  if (!tokens || !connections || origin === undefined) throw new Error('not mounted');
   return Object.assign(state, service, {
     store,
-    provider,
+    tokens,
+    connections,
     origin,
+    account,
     suspend: () =>
       store.write(async (tx: Kysely<KeyTables>) => {
-        await tx.updateTable('accounts').set({ suspended_at: Date.now() }).execute();
+        const suspended = { suspended_at: Date.now() };
+        await tx.updateTable('accounts').set(suspended).where('id', '=', account).execute();
       }),
     close: async () => {
       await service.close();
@@ -123,8 +135,12 @@ export function browser(origin: string) {
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin },
       body: new URLSearchParams(form).toString(),
     });
-  const answer = (url: string, decision: 'allow' | 'deny', account = 'a1') =>
-    post(new URL(url).pathname, { decision, account });
+  /** Answers the page that asks for consent; charges the first account that it offers. */
+  const answer = (
+    asked: { url: string; text: string },
+    decision: 'allow' | 'deny',
+    account = /name="account"\s+value="([^"]+)"/.exec(asked.text)?.[1] ?? '',
+  ) => post(new URL(asked.url).pathname, { decision, account });
   return { visit, post, answer };
 }
 

@@ -40,7 +40,7 @@ interface Lie {
 export type Fault = Exchange | Lie;
 
 export interface Rule {
-  /** Which calls; every one when left out. */
+  /** Which calls; when left out, every exchange (once, also with many calls) or every answer. */
   readonly method?: string;
   readonly fault: Fault;
   /** 0 to 1; default 1. */
@@ -128,17 +128,23 @@ export type RpcProxy = Awaited<ReturnType<typeof startRpcProxy>>;
 
 /** Starts a proxy in front of `target`; the same seed and the same calls give the same faults. */
 export async function startRpcProxy(target: string, { seed = 1, batches = true } = {}) {
-  const random = mulberry32(seed);
+  const random = seededRandom(seed);
   const counts = new Map<string, number>();
   let rules: readonly Rule[] = [];
   const state = { isDown: false };
+  const exchanges = { total: 0, spoiled: 0 };
 
-  const faultsOf = (calls: readonly Call[]) =>
-    calls.map(({ method }) =>
-      rules
-        .filter((rule) => rule.method === undefined || rule.method === method)
-        .filter((rule) => random() < (rule.probability ?? 1))
-        .map((rule) => rule.fault),
+  const rolled = (isMeant: (rule: Rule) => boolean) =>
+    rules
+      .filter(isMeant)
+      .filter(({ probability = 1 }) => random() < probability)
+      .map(({ fault }) => fault);
+  /** A rule without a method: a lie is told by call, anything else befalls the exchange as a whole. */
+  const isForExchange = ({ method, fault }: Rule) =>
+    method === undefined && fault.kind !== 'answer';
+  const callFaults = (calls: readonly Call[]) =>
+    calls.map((call) =>
+      rolled((rule) => !isForExchange(rule) && (rule.method ?? call.method) === call.method),
     );
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -154,8 +160,12 @@ export async function startRpcProxy(target: string, { seed = 1, batches = true }
       reply(response, JSON.stringify({ id: null, error: { code: -32600, message: 'no batches' } }));
       return;
     }
-    const faults = faultsOf(calls);
-    const exchange = faults.flat().find((fault): fault is Exchange => fault.kind !== 'answer');
+    const faults = callFaults(calls);
+    const exchange = [...rolled(isForExchange), ...faults.flat()].find(
+      (fault): fault is Exchange => fault.kind !== 'answer',
+    );
+    exchanges.total += 1;
+    if (exchange || faults.some((ofCall) => ofCall.length > 0)) exchanges.spoiled += 1;
     if (exchange?.kind === 'delay') await sleep(exchange.ms, undefined, { ref: false });
     if (exchange?.kind === 'swallow') return;
     if (exchange?.kind === 'reset') request.socket.resetAndDestroy();
@@ -191,6 +201,8 @@ export async function startRpcProxy(target: string, { seed = 1, batches = true }
       method === undefined
         ? [...counts.values()].reduce((sum, count) => sum + count, 0)
         : (counts.get(method) ?? 0),
+    /** HTTP exchanges so far, and how many of them went wrong in some way. */
+    exchanges: () => ({ ...exchanges }),
     /** While true, every connection is reset. */
     set isDown(value: boolean) {
       state.isDown = value;
@@ -223,7 +235,7 @@ async function readAll(request: IncomingMessage): Promise<string> {
 }
 
 /** A small generator of uniform numbers below 1 from a seed (Tommy Ettinger's mulberry32). */
-function mulberry32(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -16,7 +16,7 @@ import { realClock, realRandom, silentLog } from './ports.js';
 import { temporaryStore } from './stores.js';
 
 /** Plain JSON-RPC over HTTP that counts its calls by method. */
-function countingRpc(url: string): RpcRequester & { readonly calls: Map<string, number> } {
+export function countingRpc(url: string): RpcRequester & { readonly calls: Map<string, number> } {
   const calls = new Map<string, number>();
   return {
     calls,

@@ -1,7 +1,10 @@
-import { betterAuth } from 'better-auth';
+import { betterAuth, type BetterAuthPlugin } from 'better-auth';
+import { APIError, createAuthEndpoint } from 'better-auth/api';
+import { setSessionCookie } from 'better-auth/cookies';
 import { organization } from 'better-auth/plugins';
 import { adminAc, memberAc } from 'better-auth/plugins/organization/access';
 import { Kysely } from 'kysely';
+import { z } from 'zod';
 import type { Clock, Log, Random } from '../../domain/ports.js';
 import type { Store } from '../../store/store.js';
 import type { Mailer } from './mail.js';
@@ -19,6 +22,8 @@ export interface AuthParts {
   readonly publicUrl: string;
   /** Called once for each person whose e-mail address has just been verified. */
   onVerified(person: { id: string; name: string; email: string }): Promise<void>;
+  /** Called when a person has just set a new password by mail. */
+  onPasswordReset(personId: string): Promise<void>;
 }
 
 export const PASSWORD_LENGTH = { min: 10, max: 128 } as const;
@@ -67,6 +72,7 @@ export async function openAuth(parts: AuthParts) {
         mailer.send(letters.resetPassword(publicUrl, user, token));
         return Promise.resolve();
       },
+      onPasswordReset: ({ user }) => parts.onPasswordReset(user.id),
       onExistingUserSignUp: ({ user }) => {
         mailer.send(letters.alreadyRegistered(publicUrl, user));
         return Promise.resolve();
@@ -91,6 +97,7 @@ export async function openAuth(parts: AuthParts) {
     },
     rateLimit: { enabled: false },
     plugins: [
+      sessionsOfProven,
       organization({
         roles: { admin: adminAc, member: memberAc },
         creatorRole: 'admin',
@@ -121,6 +128,27 @@ export async function openAuth(parts: AuthParts) {
     ],
   });
 }
+
+/**
+ * A session for a person who has shown otherwise than by a password who they are. Never reachable
+ * from outside: the caller has checked, say, a wallet's signature.
+ */
+const sessionsOfProven = {
+  id: 'sessions-of-proven',
+  endpoints: {
+    openSession: createAuthEndpoint.serverOnly(
+      { method: 'POST', body: z.object({ personId: z.string() }) },
+      async (context) => {
+        const { internalAdapter } = context.context;
+        const user = await internalAdapter.findUserById(context.body.personId);
+        if (!user?.emailVerified) throw new APIError('FORBIDDEN', { code: 'EMAIL_NOT_VERIFIED' });
+        const session = await internalAdapter.createSession(user.id);
+        await setSessionCookie(context, { session, user });
+        return context.json({});
+      },
+    ),
+  },
+} satisfies BetterAuthPlugin;
 
 /** Made once for a database; whoever can read it there could read the sessions as well. */
 async function sessionSecret({ store, random }: AuthParts): Promise<string> {

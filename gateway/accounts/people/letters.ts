@@ -36,9 +36,20 @@ export function resetPassword(publicUrl: string, { email }: Recipient, token: st
     to: email,
     subject: 'Set a new search402 password',
     text: lines(
-      'Open this link within an hour to set a new password. It ends all your sessions:',
+      'Open this link within an hour to set a new password. It ends all your sessions and takes off your wallets:',
       `${publicUrl}/console/reset?token=${encodeURIComponent(token)}`,
       'If you did not ask for this, do nothing: your password stays as it is.',
+    ),
+  };
+}
+
+export function walletAdded(publicUrl: string, { email }: Recipient, wallet: string): Mail {
+  return {
+    to: email,
+    subject: 'A wallet can sign in to your search402 account',
+    text: lines(
+      `The wallet ${wallet} was added to your sign-in.`,
+      `If it was not you, set a new password: that takes off every wallet. ${publicUrl}/console/forgot`,
     ),
   };
 }

@@ -3,6 +3,7 @@ import type { Log } from '../../domain/ports.js';
 import { ADDRESS_HEADER, openAuth, PASSWORD_LENGTH, type AuthParts } from './auth.js';
 import type { Role } from './schema.js';
 import type { Team } from './team.js';
+import { removeWallets } from './wallets.js';
 
 /** What a browser's request says about who sends it. */
 export interface Visitor {
@@ -46,10 +47,12 @@ export interface People {
   /** Confirms an address by the token of the mail, and signs the person in. */
   verify(token: string, visitor: Visitor): Promise<Outcome>;
   signIn(email: string, password: string, visitor: Visitor): Promise<Outcome>;
+  /** Signs in a person who has shown who they are otherwise, by a wallet's signature. */
+  enter(personId: string, visitor: Visitor): Promise<Outcome>;
   signOut(visitor: Visitor): Promise<Outcome>;
   /** Sends a mail with a link, if the address has an account. */
   forgot(email: string, visitor: Visitor): Promise<Outcome>;
-  /** Sets a new password by the token of the mail; ends all sessions of the person. */
+  /** Sets a new password by the token of the mail; ends all sessions, takes off all wallets. */
   reset(token: string, password: string, visitor: Visitor): Promise<Outcome>;
   session(visitor: Visitor): Promise<Session | undefined>;
   sessions(visitor: Visitor): Promise<readonly SessionView[]>;
@@ -62,13 +65,16 @@ export interface People {
 }
 
 export async function openPeople(
-  parts: Omit<AuthParts, 'onVerified'> & { readonly team: Team },
+  parts: Omit<AuthParts, 'onVerified' | 'onPasswordReset'> & { readonly team: Team },
 ): Promise<People> {
-  const { team, log } = parts;
+  const { team, log, store } = parts;
   const { api } = await openAuth({
     ...parts,
     onVerified: async (person) => {
       await team.found({ ...person, email: person.email.toLowerCase() });
+    },
+    onPasswordReset: async (personId) => {
+      await removeWallets(store, personId);
     },
   });
   const attempt = (work: () => Promise<{ headers: Headers }>) => outcomeOf(work, log);
@@ -90,6 +96,14 @@ export async function openPeople(
       attempt(() =>
         api.signInEmail({
           body: { email, password },
+          headers: headersOf(visitor),
+          returnHeaders: true,
+        }),
+      ),
+    enter: (personId, visitor) =>
+      attempt(() =>
+        api.openSession({
+          body: { personId },
           headers: headersOf(visitor),
           returnHeaders: true,
         }),

@@ -6,6 +6,7 @@ interface PrunedTables {
   people: { id: string; emailVerified: unknown; createdAt: string };
   sessions: { expiresAt: string };
   verifications: { expiresAt: string };
+  wallet_claims: { expires_at: bigint };
 }
 
 /** How long a sign-up waits to be confirmed: whoever comes later signs up again. */
@@ -22,6 +23,7 @@ export async function prunePeople(store: Store, clock: Clock): Promise<void> {
   await store.write(async (tx: Kysely<PrunedTables>) => {
     await tx.deleteFrom('sessions').where('expiresAt', '<', text(now)).execute();
     await tx.deleteFrom('verifications').where('expiresAt', '<', text(now)).execute();
+    await tx.deleteFrom('wallet_claims').where('expires_at', '<', BigInt(now)).execute();
     await tx
       .deleteFrom('people')
       .where('emailVerified', '=', unconfirmed)

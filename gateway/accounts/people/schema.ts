@@ -1,4 +1,23 @@
+import type { Int } from '../../keys/schema.js';
 import type { Migration } from '../../store/migrations.js';
+
+/** A wallet that signs a person in. Times are Unix milliseconds. */
+interface WalletRow {
+  /** Lower-case hex; a wallet belongs to one person. */
+  address: string;
+  person_id: string;
+  created_at: Int;
+}
+
+/** What a wallet was asked to sign, or has signed before its person was known. Used once. */
+interface WalletClaimRow {
+  nonce: string;
+  address: string;
+  /** The signed-in person who adds the wallet; null where the wallet is to sign in. */
+  person_id: string | null;
+  state: 'asked' | 'proved';
+  expires_at: Int;
+}
 
 /**
  * The tables of people, sessions, memberships and invitations, in the shape that better-auth 1.7
@@ -36,6 +55,8 @@ export interface PeopleTables {
     slug: string;
     createdAt: string;
   };
+  wallets: WalletRow;
+  wallet_claims: WalletClaimRow;
   service_secrets: { name: string; value: string };
   outbox: {
     id: string;
@@ -155,5 +176,24 @@ export const PEOPLE_MIGRATIONS: readonly Migration[] = [
         ) ${strict}`,
       ];
     },
+  },
+  {
+    name: 'accounts-005-wallets',
+    statements: ({ int, strict }) => [
+      `create table wallets (
+        address text not null primary key,
+        person_id text not null references people (id) on delete cascade,
+        created_at ${int} not null
+      ) ${strict}`,
+      `create index wallets_of_person on wallets (person_id)`,
+      `create table wallet_claims (
+        nonce text not null primary key,
+        address text not null,
+        person_id text references people (id) on delete cascade,
+        state text not null check (state in ('asked', 'proved')),
+        expires_at ${int} not null
+      ) ${strict}`,
+      `create index wallet_claims_by_expiry on wallet_claims (expires_at)`,
+    ],
   },
 ];

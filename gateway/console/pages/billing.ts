@@ -1,5 +1,5 @@
 import type { Response, Router } from 'express';
-import type { Receipt } from '../../accounts/manage.js';
+import type { AccountView, Receipt } from '../../accounts/manage.js';
 import { isPlan, PLANS } from '../../domain/plan.js';
 import { formatUsd, parseUsd, type UsdcUnits } from '../../domain/units.js';
 import { textOf } from '../form.js';
@@ -14,7 +14,7 @@ const RECEIPTS_SHOWN = 200;
 
 /** Credits, top-ups, receipts and the plan, for Admins. */
 export function billingPages(router: Router, parts: ConsoleParts, guard: Guard): void {
-  const { accounts, topUps } = parts;
+  const { accounts, topUps, clock } = parts;
 
   const show = async (viewer: Viewer, response: Response, said: Html = html``, status = 200) => {
     const { accountId } = viewer.membership;
@@ -44,7 +44,8 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
             <dd>${number(spent)}</dd>
           </div>
         </dl>
-        ${topUps ? topUpForm(parts.priceUnits) : ''} ${planForm(account)} ${receiptTable(receipts)}`,
+        ${topUps ? topUpForm(parts.priceUnits) : ''} ${planForm(account, clock.now())}
+        ${receiptTable(receipts)}`,
     });
   };
 
@@ -61,11 +62,12 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
         return show(viewer, response, notice('bad', 'There is no such plan.'), 400);
       const { accountId } = viewer.membership;
       const account = await accounts.read(accountId);
-      if (plan === 'enterprise' || account?.plan === 'enterprise') {
+      const isAgreed = account?.plan === 'enterprise' && !hasEnded(account, clock.now());
+      if (plan === 'enterprise' || isAgreed) {
         const message = 'The Enterprise plan is agreed with the operator of this service.';
         return show(viewer, response, notice('bad', message), 403);
       }
-      await accounts.setPlan(accountId, plan, null);
+      await accounts.setPlan(accountId, plan);
       return show(viewer, response, notice('good', `Your plan is ${PLANS[plan].name} now.`));
     }),
   );
@@ -99,24 +101,36 @@ function topUpForm(priceUnits: UsdcUnits): Html {
   </form>`;
 }
 
-function planForm({ plan, ratePerSecond }: { plan: string; ratePerSecond: number }): Html {
-  const current = isPlan(plan) ? PLANS[plan].name : plan;
-  const button =
-    plan === 'enterprise'
-      ? html`<p>To change it, write to the operator of this service.</p>`
-      : html`<form method="post" action="${PATH}/plan">
-          <input type="hidden" name="plan" value="${plan === 'pro' ? 'payg' : 'pro'}" />
-          <button>
-            Change to ${plan === 'pro' ? PLANS.payg.name : PLANS.pro.name}
-            (${plan === 'pro' ? PLANS.payg.ratePerSecond : PLANS.pro.ratePerSecond} searches a
-            second)
-          </button>
-        </form>`;
+/** Whether a plan that was agreed for a time is over: nothing can be searched until there is another. */
+function hasEnded({ planEndsAt }: AccountView, now: number): boolean {
+  return planEndsAt !== undefined && planEndsAt.getTime() <= now;
+}
+
+function planForm(account: AccountView, now: number): Html {
+  const { plan, ratePerSecond, planEndsAt } = account;
+  const isOver = hasEnded(account, now);
+  const others = (['payg', 'pro'] as const).filter((one) => one !== plan);
   return html`<section>
     <h2>Plan</h2>
-    <p><b>${current}</b>: up to ${ratePerSecond} searches a second.</p>
-    ${button}
+    ${isOver && notice('bad', 'This plan has ended and searches are refused. Change to another one.')}
+    <p>
+      <b>${PLANS[plan].name}</b>: up to ${ratePerSecond} searches a
+      second${planEndsAt && html`, until ${time(planEndsAt)} UTC`}.
+    </p>
+    ${
+      plan === 'enterprise' && !isOver
+        ? html`<p>To change it, write to the operator of this service.</p>`
+        : html`<div class="buttons">${others.map(planButton)}</div>`
+    }
   </section>`;
+}
+
+function planButton(plan: 'payg' | 'pro'): Html {
+  const { name, ratePerSecond } = PLANS[plan];
+  return html`<form method="post" action="${PATH}/plan">
+    <input type="hidden" name="plan" value="${plan}" />
+    <button>Change to ${name} (${ratePerSecond} searches a second)</button>
+  </form>`;
 }
 
 const CAUSES: Readonly<Record<string, string>> = {

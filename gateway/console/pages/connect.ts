@@ -1,58 +1,71 @@
 import type { Router } from 'express';
-import type { Guard } from '../guard.js';
+import { pagePolicy, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { sendPage } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { checkPanel } from './connect-check.js';
+import { clientSetups, stdioSetup } from './connect-clients.js';
 
-const KEY = 's402_live_…';
-
-/** Ready-made configurations of the common clients of the tool protocol. */
-export function connectPage(router: Router, { mcp }: ConsoleParts, guard: Guard): void {
+/** Ready-made setups of the common clients of the tool protocol, and a check of each way in. */
+export function connectPage(router: Router, parts: ConsoleParts, guard: Guard): void {
+  const { mcp, publicUrl } = parts;
+  const origins = new Set([mcp.keyed, mcp.open, publicUrl].map((url) => new URL(url).origin));
   router.get(
     '/connect',
     guard.signedIn((viewer, _request, response) => {
+      response.setHeader('Content-Security-Policy', pagePolicy([...origins]));
       sendPage(response, {
         title: 'Connect',
         viewer,
         path: '/console/connect',
-        scripts: ['copy'],
+        scripts: ['copy', 'connect-check'],
         body: html`<p>
             Programs that speak the Model Context Protocol get one tool, <code>search</code>. A
-            search costs a credit of this account.
+            search costs a credit of this account. What you have connected is listed under
+            <a href="/console/applications">Applications</a>.
           </p>
           <h2>Sign in from the program</h2>
           <p>Give it this address. It opens a browser, and you choose the account.</p>
-          ${snippet('address', mcp.keyed)}
-          ${snippet('claude', `claude mcp add --transport http search402 ${mcp.keyed}`)}
-          ${snippet('cursor', json({ mcpServers: { search402: { url: mcp.keyed } } }))}
+          ${snippet('address', 'address for accounts', mcp.keyed)}
+          ${clientSetups(mcp.keyed).map(({ id, name, place, signIn }) =>
+            setup(id, name, place, signIn),
+          )}
           <h2>With a key</h2>
           <p>
             For programs without a browser. <a href="/console/keys">Make a key</a> and put it in.
           </p>
-          ${snippet(
-            'claude-key',
-            `claude mcp add --transport http search402 ${mcp.keyed} --header "Authorization: Bearer ${KEY}"`,
+          ${clientSetups(mcp.keyed).map(({ id, name, place, withKey }) =>
+            setup(`${id}-key`, name, place, withKey),
           )}
-          ${snippet('cursor-key', json({ mcpServers: { search402: withKey(mcp.keyed) } }))}
-          ${snippet('vscode', json({ servers: { search402: { type: 'http', ...withKey(mcp.keyed) } } }))}
+          ${setup(
+            'stdio',
+            'Claude Desktop, and whatever only starts programs',
+            'the file with its servers',
+            stdioSetup(publicUrl),
+          )}
           <h2>Without an account</h2>
           <p>A program with a wallet pays for each call. The tool is listed openly at</p>
-          ${snippet('open', mcp.open)}`,
+          ${snippet('open', 'address for payments', mcp.open)} ${checkPanel(parts)}`,
       });
       return Promise.resolve();
     }),
   );
 }
 
-function withKey(url: string): object {
-  return { url, headers: { Authorization: `Bearer ${KEY}` } };
+/** The setup of one client, folded until it is wanted. */
+function setup(id: string, name: string, place: string, text: string): Html {
+  return html`<details class="setup">
+    <summary>${name}</summary>
+    <p class="hint">${place}</p>
+    ${snippet(id, `setup of ${name}`, text)}
+  </details>`;
 }
 
-function json(value: object): string {
-  return JSON.stringify(value, null, 2);
-}
-
-function snippet(id: string, text: string): Html {
-  return html`<pre id="connect-${id}" tabindex="0">${text}</pre>
-    <p><button type="button" class="quiet" data-copy="connect-${id}">Copy</button></p>`;
+function snippet(id: string, what: string, text: string): Html {
+  return html`<pre id="connect-${id}" tabindex="0" aria-label="The ${what}">${text}</pre>
+    <p>
+      <button type="button" class="quiet" data-copy="connect-${id}">
+        Copy<span class="hidden"> the ${what}</span>
+      </button>
+    </p>`;
 }

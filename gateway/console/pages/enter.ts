@@ -1,18 +1,21 @@
 import type { Request, Response, Router } from 'express';
 import { PASSWORD_LENGTH } from '../../accounts/people/auth.js';
 import type { Outcome } from '../../accounts/people/people.js';
+import { inEvenTime } from '../even-time.js';
 import { textOf } from '../form.js';
 import { boundedTries, visitorOf } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { field, notice, sendPage, table, time } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { afterSignIn, emailField, faultNotice, setCookies, signInPage } from './sign-in.js';
+import { bringsWallet, keepWallet } from './wallets.js';
 
 /** Sign-up, confirmation, sign-in, a new password: all that a person does before being known. */
 export function enterPages(router: Router, parts: ConsoleParts): void {
   const { people } = parts;
   const bounded = boundedTries(parts.clock);
 
-  router.get('/sign-up', (_request, response) => signUpPage(response));
+  router.get('/sign-up', (request, response) => signUpPage(request, response));
   router.post('/sign-up', bounded, async (request, response) => {
     const [name, email, password] = [
       textOf(request, 'name', 80),
@@ -20,10 +23,12 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
       passwordOf(request),
     ];
     const outcome = name
-      ? await people.signUp({ name, email, password }, visitorOf(request))
+      ? await inEvenTime(parts.clock, () =>
+          people.signUp({ name, email, password }, visitorOf(request)),
+        )
       : ({ kind: 'no', message: 'A name is missing.' } as const);
     if (outcome.kind === 'no') {
-      signUpPage(response, outcome.message, { name, email });
+      signUpPage(request, response, outcome.message, { name, email });
       return;
     }
     mailPage(response, parts, email);
@@ -42,19 +47,22 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   });
   router.post('/verify', bounded, async (request, response) => {
     const outcome = await people.verify(textOf(request, 'token', 4000), visitorOf(request));
+    if (outcome.kind === 'done') await keepWallet(parts, request, response, outcome);
     finish(response, outcome, '/console', 'Confirm your address');
   });
 
-  router.get('/sign-in', (request, response) => signInPage(response, queryOf(request, 'to')));
+  router.get('/sign-in', (request, response) => {
+    signInPage(response, parts, { to: queryOf(request, 'to') });
+  });
   router.post('/sign-in', bounded, async (request, response) => {
     const [email, to] = [textOf(request, 'email', 320), textOf(request, 'to', 500)];
     const outcome = await people.signIn(email, passwordOf(request), visitorOf(request));
     if (outcome.kind === 'no') {
-      signInPage(response, to, outcome.message, email);
+      signInPage(response, parts, { to, email, fault: outcome.message });
       return;
     }
     setCookies(response, outcome);
-    response.redirect(303, /^\/console(\/|$)/.test(to) ? to : '/console');
+    response.redirect(303, afterSignIn(to));
   });
   router.post('/sign-out', async (request, response) => {
     setCookies(response, await people.signOut(visitorOf(request)));
@@ -64,7 +72,7 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
   router.get('/forgot', (_request, response) => forgotPage(response));
   router.post('/forgot', bounded, async (request, response) => {
     const email = textOf(request, 'email', 320);
-    const outcome = await people.forgot(email, visitorOf(request));
+    const outcome = await inEvenTime(parts.clock, () => people.forgot(email, visitorOf(request)));
     if (outcome.kind === 'no') {
       forgotPage(response, outcome.message);
       return;
@@ -79,16 +87,12 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
       resetPage(response, token, outcome.message);
       return;
     }
-    signInPage(response, '', undefined, '', 'Your new password is set. Sign in with it.');
+    signInPage(response, parts, { good: 'Your new password is set. Sign in with it.' });
   });
 
   const { outbox } = parts;
   if (outbox)
     router.get('/outbox', async (_request, response) => outboxPage(response, await outbox()));
-}
-
-function setCookies(response: Response, outcome: Outcome): void {
-  if (outcome.kind === 'done') response.append('Set-Cookie', [...outcome.cookies]);
 }
 
 /** Leads on when it worked, says what was wrong otherwise. */
@@ -118,14 +122,19 @@ const newPassword = () =>
     hint: `At least ${PASSWORD_LENGTH.min} characters. A few words in a row are good.`,
   });
 
-const emailField = (value = '') =>
-  field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'email', value });
+const WALLET_SHOWN =
+  'This wallet belongs to nobody yet. Sign up and confirm your address in this browser, and it signs you in from then on.';
 
-function signUpPage(response: Response, fault?: string, typed = { name: '', email: '' }): void {
+function signUpPage(
+  request: Request,
+  response: Response,
+  fault?: string,
+  typed = { name: '', email: '' },
+): void {
   sendPage(response, {
     title: 'Sign up',
     status: fault === undefined ? 200 : 400,
-    body: html`${faultNotice(fault)}
+    body: html`${faultNotice(fault)} ${bringsWallet(request) && notice('good', WALLET_SHOWN)}
       <p>A new account starts with 1,000 searches, free.</p>
       <form method="post" action="/console/sign-up">
         ${field({ name: 'name', label: 'Your name', autocomplete: 'name', value: typed.name, maxLength: 80 })}
@@ -133,29 +142,6 @@ function signUpPage(response: Response, fault?: string, typed = { name: '', emai
         <button class="main">Sign up</button>
       </form>
       <p>You have an account? <a href="/console/sign-in">Sign in.</a></p>`,
-  });
-}
-
-function signInPage(
-  response: Response,
-  to: string,
-  fault?: string,
-  email = '',
-  good?: string,
-): void {
-  sendPage(response, {
-    title: 'Sign in',
-    status: fault === undefined ? 200 : 400,
-    body: html`${faultNotice(fault)} ${good === undefined ? '' : notice('good', good)}
-      <form method="post" action="/console/sign-in">
-        <input type="hidden" name="to" value="${to}" />
-        ${emailField(email)}
-        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
-        <button class="main">Sign in</button>
-      </form>
-      <p>
-        <a href="/console/sign-up">Sign up</a> · <a href="/console/forgot">Forgot the password?</a>
-      </p>`,
   });
 }
 
@@ -176,7 +162,7 @@ function resetPage(response: Response, token: string, fault?: string): void {
     title: 'A new password',
     status: fault === undefined ? 200 : 400,
     body: html`${faultNotice(fault)}
-      <p>It ends all your sessions, on every device.</p>
+      <p>It ends all your sessions, on every device, and takes your wallets off.</p>
       <form method="post" action="/console/reset">
         <input type="hidden" name="token" value="${token}" />
         ${newPassword()}
@@ -223,8 +209,4 @@ function withLinks(text: string): readonly Html[] {
   return text
     .split(/(https?:\/\/\S+)/)
     .map((part) => (/^https?:/.test(part) ? html`<a href="${part}">${part}</a>` : html`${part}`));
-}
-
-function faultNotice(fault: string | undefined): Html {
-  return fault === undefined ? html`` : notice('bad', fault);
 }

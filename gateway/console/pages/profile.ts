@@ -5,10 +5,11 @@ import { html, type Html } from '../html.js';
 import { field, notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 import type { Request } from 'express';
+import { walletSection } from './wallets.js';
 
 const PATH = '/console/profile';
 
-/** A person's own sessions, and the account's name. */
+/** A person's own sessions and wallets, and the account's name. */
 export function profilePages(router: Router, parts: ConsoleParts, guard: Guard): void {
   const { people, accounts } = parts;
 
@@ -19,13 +20,17 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
     said: Html = html``,
     status = 200,
   ) => {
-    const sessions = await people.sessions(visitorOf(request));
+    const [sessions, wallets] = await Promise.all([
+      people.sessions(visitorOf(request)),
+      walletSection(parts, viewer),
+    ]);
     const { session, membership } = viewer;
     sendPage(response, {
       title: 'Profile',
       viewer,
       path: PATH,
       status,
+      scripts: parts.wallets ? ['wallet-sign-in'] : [],
       body: html`${said}
         <p>${session.person.name}, ${session.person.email}</p>
         <h2>Sessions</h2>
@@ -36,7 +41,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
             time(one.createdAt),
             time(one.expiresAt),
             one.address ?? '',
-            html`<span class="clip">${one.userAgent ?? ''}</span>`,
+            html`<span title="${one.userAgent ?? ''}">${browserOf(one.userAgent ?? '')}</span>`,
             one.isThis
               ? 'this one'
               : html`<form method="post" action="${PATH}/sessions/${one.id}/end" class="inline">
@@ -46,7 +51,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
           '',
         )}
         <p><a href="/console/forgot">Set a new password</a> by a mail to this address.</p>
-        ${membership.role === 'admin' ? renameForm(membership.accountName) : ''}
+        ${wallets} ${membership.role === 'admin' ? renameForm(membership.accountName) : ''}
         <h2>Leave</h2>
         <form method="post" action="/console/leave">
           <button class="danger">Leave ${membership.accountName}</button>
@@ -80,6 +85,29 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
       response.redirect(303, PATH);
     }),
   );
+}
+
+/** What a person would call the browser of a User-Agent header; the header itself when unknown. */
+export function browserOf(userAgent: string): string {
+  const names = [
+    ['Edge', /\bEdg/],
+    ['Opera', /\bOPR\//],
+    ['Firefox', /\b(Firefox|FxiOS)\//],
+    ['Chrome', /(Chrome|CriOS|Chromium)\//],
+    ['Safari', /\bSafari\//],
+  ] as const;
+  const systems = [
+    ['iPhone', /\biPhone\b/],
+    ['iPad', /\biPad\b/],
+    ['Android', /\bAndroid\b/],
+    ['Windows', /\bWindows\b/],
+    ['macOS', /\bMac OS X\b/],
+    ['Linux', /\bLinux\b/],
+  ] as const;
+  const name = names.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  const system = systems.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  if (name === undefined) return userAgent.slice(0, 40);
+  return system === undefined ? name : `${name} on ${system}`;
 }
 
 function renameForm(name: string): Html {

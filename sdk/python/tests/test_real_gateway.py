@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,15 @@ import search402 as sdk
 from search402._runtime import Runtime
 
 PASS = {"kind": "pass"}
+#: What can happen to an answer; the TypeScript client meets the same.
+FAULTS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[3] / "test/vectors/faults.json").read_text()
+)
+
+
+def patience(fault: dict[str, Any]) -> float:
+    """Long enough for a busy machine; short only where waiting is what is tried."""
+    return 5.0 if fault["kind"] == "slow-body" else 60.0
 
 
 class RealWorld(World):
@@ -67,22 +78,28 @@ def test_a_paid_search_is_one_transfer_that_the_receipt_names(real: RealWorld) -
     assert real.transfers == [outcome.payment.transaction]
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"kind": "drop-before"},
-        {"kind": "drop-after"},
-        {"kind": "cut-body"},
-        {"kind": "slow-body", "ms": 30000},
-        {"kind": "status", "status": 429, "retryAfter": "1"},
-        {"kind": "status-after", "status": 503},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_fault_at_the_paid_try_is_paid_once(real: RealWorld, fault: dict[str, Any]) -> None:
     real.steer(faults=[PASS, fault])
-    timeout = 5.0 if fault["kind"] == "slow-body" else 60.0
-    real.client(timeout=timeout).search(f"tides {real.kind} {fault}")
+    options = sdk.PaymentOptions(max_total=100)
+    client = real.client(timeout=patience(fault), payment=options)
+    started = time.monotonic()
+    client.search(f"tides {real.kind} {fault}")
+    assert len(real.seen) == 3
+    assert real.signatures() == 1
+    assert len(real.transfers) == 1
+    assert client.spent().total_units == 50
+    assert time.monotonic() - started > float(fault.get("retryAfter", 0))
+
+
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault["kind"] in ("drop-before", "status")], ids=str
+)
+def test_a_fault_while_the_price_is_asked_for_is_paid_once(
+    real: RealWorld, fault: dict[str, Any]
+) -> None:
+    real.steer(faults=[fault])
+    real.client(timeout=patience(fault)).search(f"door {real.kind} {fault}")
     assert len(real.seen) == 3
     assert real.signatures() == 1
     assert len(real.transfers) == 1
@@ -110,3 +127,22 @@ def test_twelve_searches_under_a_cap_for_five_are_five_transfers(real: RealWorld
     assert (len(outcome.responses), len(outcome.failures)) == (5, 7)
     assert real.signatures() == 5
     assert len(real.transfers) == 5
+
+
+def test_twelve_searches_stay_under_that_cap_while_connections_are_lost(real: RealWorld) -> None:
+    client = real.client(payment=sdk.PaymentOptions(max_total=250), max_retries=10)
+    lost = [{"kind": "drop-after"}, {"kind": "status-after", "status": 502}]
+    real.steer(faults=lost * 5)
+    outcome = client.search_many([f"lamp {real.kind} {i}" for i in range(12)], concurrency=12)
+    assert (len(outcome.responses), len(outcome.failures)) == (5, 7)
+    assert real.signatures() == 5
+    assert len(real.transfers) == 5
+
+
+def test_an_empty_wallet_is_told_why_and_signs_once(real: RealWorld) -> None:
+    client = real.client(wallet=sdk.PrivateKeySigner("77" * 32))
+    with pytest.raises(sdk.PaymentRequiredError) as caught:
+        client.search("bread")
+    assert caught.value.code == "payment_invalid"
+    assert "insufficient" in (caught.value.reason or "")
+    assert (len(real.seen), real.signatures(), real.transfers) == (2, 1, [])

@@ -75,10 +75,12 @@ export async function sendOnce(fetcher: typeof fetch, request: Try): Promise<Ans
 
 const isAborted = (signal: AbortSignal | undefined) => signal?.aborted === true;
 
-/** Node's fetch hides the reason (`ECONNREFUSED`) in `cause`. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed';
-  const cause: unknown = error.cause;
-  if (cause instanceof Error) return cause.message || String((cause as { code?: unknown }).code);
-  return error.message;
+/** Why a request failed, in a few words. Node's fetch hides the reason (`ECONNREFUSED`) in `cause`. */
+export function causeOf(error: unknown): string {
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: unknown };
+  const inner = (cause ?? {}) as { message?: unknown; code?: unknown };
+  for (const text of [inner.message, inner.code, message]) {
+    if (typeof text === 'string' && text !== '') return text;
+  }
+  return 'the connection failed';
 }

@@ -3,6 +3,8 @@
  * more follow (LEB128). Values up to 2^53 − 1.
  */
 
+const encoder = new TextEncoder();
+
 /** A growing byte buffer with the index's primitive encodings. */
 export class ByteWriter {
   bytes: Uint8Array;
@@ -42,6 +44,14 @@ export class ByteWriter {
     this.bytes[this.length++] = value >>> 8;
     this.bytes[this.length++] = value >>> 16;
     this.bytes[this.length++] = value >>> 24;
+  }
+
+  /** Appends a text as UTF-8; returns its bytes. */
+  utf8(text: string): number {
+    this.reserve(3 * text.length);
+    const { written } = encoder.encodeInto(text, this.bytes.subarray(this.length));
+    this.length += written;
+    return written;
   }
 
   append(source: Uint8Array, start = 0, end = source.length): void {

@@ -2,7 +2,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { IngestError, loadSpool } from '../load.js';
 import type { Report } from '../report.js';
-import { jobDirectory } from '../spool.js';
+import { doAlone, jobDirectory } from '../spool.js';
 import { canonicalUrl } from '../url.js';
 import type { Entry } from './frontier.js';
 import { robotsOf } from './robots-fetch.js';
@@ -27,7 +27,6 @@ export async function indexCrawl(
   options: CrawlOptions,
   ports: CrawlPorts,
 ): Promise<Report> {
-  const startedMs = ports.nowMs();
   const urls = seeds.map((seed) => {
     const url = canonicalUrl(seed);
     if (url === undefined) throw new IngestError(`not a web address: ${seed}`);
@@ -36,6 +35,16 @@ export async function indexCrawl(
   const { depthMax, fetchesMax, isAddition } = options;
   const facts = { urls, depthMax, fetchesMax, isAddition };
   const directory = jobDirectory(options.index, 'crawl', facts);
+  return doAlone(directory, () => crawlAll(urls, directory, options, ports));
+}
+
+async function crawlAll(
+  urls: readonly string[],
+  directory: string,
+  options: CrawlOptions,
+  ports: CrawlPorts,
+): Promise<Report> {
+  const startedMs = ports.nowMs();
   const visitsFile = `${directory}.visits.json`;
   const crawl = await startCrawl(urls, directory, visitsFile, options, ports);
   const { pool } = crawl.visiting;

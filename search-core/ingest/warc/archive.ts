@@ -6,7 +6,7 @@ import { createExtractPool, type ExtractPool } from '../html/pool.js';
 import { type CommandPorts, IngestError, type LoadOptions, loadSpool } from '../load.js';
 import type { Page } from '../page.js';
 import type { Report } from '../report.js';
-import { jobDirectory, openSpool, type Spool } from '../spool.js';
+import { doAlone, jobDirectory, openSpool, type Spool } from '../spool.js';
 import { createTally, type Drop, type Tally } from '../tally.js';
 import { cutAtWord } from '../text.js';
 import { framesOf, type Frame } from './frames.js';
@@ -36,9 +36,26 @@ export async function indexArchives(
   options: LoadOptions,
   ports: CommandPorts,
 ): Promise<Report> {
-  const startedMs = ports.nowMs();
   const files = await Promise.all(paths.map(fileFacts));
-  const spool = await openSpool<Position>(jobDirectory(options.index, command, files));
+  const directory = jobDirectory(options.index, command, files);
+  return doAlone(directory, () => readArchives(command, files, directory, options, ports));
+}
+
+interface FileFacts {
+  readonly path: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+async function readArchives(
+  command: string,
+  files: readonly FileFacts[],
+  directory: string,
+  options: LoadOptions,
+  ports: CommandPorts,
+): Promise<Report> {
+  const startedMs = ports.nowMs();
+  const spool = await openSpool<Position>(directory);
   const run = await startRun(spool, ports);
   run.totalBytes = files.reduce((sum, file) => sum + file.size, 0);
   try {
@@ -53,7 +70,7 @@ export async function indexArchives(
   return loadSpool({ command, spool, tally: run.tally, startedMs }, options, ports);
 }
 
-async function fileFacts(path: string): Promise<{ path: string; size: number; mtimeMs: number }> {
+async function fileFacts(path: string): Promise<FileFacts> {
   const { size, mtimeMs } = await stat(path);
   return { path: resolve(path), size, mtimeMs };
 }

@@ -1,10 +1,11 @@
 import { Search402 } from '../client.js';
-import { PaymentRequiredError, Search402Error } from '../errors.js';
+import { PaymentRequiredError, ProtocolError, Search402Error } from '../errors.js';
 import { resolveOptions } from '../options.js';
 import { spent } from '../payment/caps.js';
 import { BASE_MAINNET, BASE_USDC } from '../payment/challenge.js';
 import { formatUsd } from '../payment/money.js';
 import type { Quote } from '../payment/record.js';
+import { causeOf } from '../transport.js';
 import type { Invocation } from './args.js';
 import { chainId, chainSeconds, tokenBalance } from './chain.js';
 import { toJson, type Io } from './io.js';
@@ -32,7 +33,6 @@ const ok = (detail: string): Verdict => ({ status: 'ok', detail });
 const skip = (detail: string): Verdict => ({ status: 'skip', detail });
 const fail = (detail: string, fix: string): Verdict => ({ status: 'fail', detail, fix });
 const warn = (detail: string, fix: string): Verdict => ({ status: 'warn', detail, fix });
-const reason = (error: unknown) => (error instanceof Error ? error.message : 'it failed');
 
 async function post(url: string, headers: Record<string, string>): Promise<Response> {
   return await fetch(url, {
@@ -48,8 +48,10 @@ async function post(url: string, headers: Record<string, string>): Promise<Respo
 function checkAddress(url: string, answer: Response | Error): Verdict {
   const { protocol, hostname } = new URL(url);
   if (answer instanceof Error) {
-    const why = answer.cause instanceof Error ? answer.cause.message : answer.message;
-    return fail(`${url} does not answer: ${why}`, 'Start the service, or correct --base-url.');
+    return fail(
+      `${url} does not answer: ${causeOf(answer)}`,
+      'Start the service, or correct --base-url.',
+    );
   }
   const isService = [401, 402, 422].includes(answer.status);
   if (!isService) {
@@ -128,7 +130,8 @@ function checkTerms(quote: Quote | Search402Error): Verdict {
   if (quote instanceof Search402Error) {
     const isKeysOnly = 'status' in quote && quote.status === 401;
     if (isKeysOnly) return skip('this address takes keys only, no payments');
-    const fix = quote instanceof PaymentRequiredError ? 'Update this package.' : 'Try again later.';
+    const isForeign = quote instanceof PaymentRequiredError || quote instanceof ProtocolError;
+    const fix = isForeign ? 'Update this package.' : 'Try again later.';
     return fail(`no quote: ${quote.message}`, fix);
   }
   const { amountUsd, network, asset, payTo } = quote;
@@ -181,17 +184,19 @@ export async function doctor(invocation: Invocation, io: Io): Promise<boolean> {
   const { url } = resolveOptions({ ...commonOptions(invocation, io) });
   const rpcUrl = invocation.values['rpc-url'] ?? io.env.SEARCH402_RPC_URL;
   const findings: Finding[] = [];
-  const look = async (name: string, check: () => Verdict | Promise<Verdict>): Promise<void> => {
+  const look = async (
+    name: string,
+    check: () => Verdict | Promise<Verdict>,
+    fix = 'Put this right and run the doctor again.',
+  ): Promise<void> => {
     try {
       findings.push({ name, ...(await check()) });
     } catch (error) {
-      findings.push({ name, ...fail(reason(error), 'Put this right and run the doctor again.') });
+      findings.push({ name, ...fail(causeOf(error), fix) });
     }
   };
 
-  const answer = await post(url, {}).catch((error: unknown) =>
-    error instanceof Error ? error : new Error('it failed'),
-  );
+  const answer = await post(url, {}).catch((error: unknown) => new Error(causeOf(error)));
   await look('address', () => checkAddress(url, answer));
   if (!(answer instanceof Error)) {
     await look('clock', () => checkClock(answer));
@@ -200,8 +205,10 @@ export async function doctor(invocation: Invocation, io: Io): Promise<boolean> {
     const quote = await fetchQuote(invocation, io);
     await look('price', () => checkTerms(quote));
     if (!(quote instanceof Search402Error)) {
-      await look('chain', () => checkChain(rpcUrl, quote));
-      await look('balance', () => checkBalance(rpcUrl, findWallet(invocation, io)?.address, quote));
+      const wallet = () => findWallet(invocation, io)?.address;
+      const fix = 'Use another endpoint: --rpc-url or SEARCH402_RPC_URL.';
+      await look('chain', () => checkChain(rpcUrl, quote), fix);
+      await look('balance', () => checkBalance(rpcUrl, wallet(), quote), fix);
     }
   }
   await look('wallet', () => checkWallet(invocation, io));

@@ -1,0 +1,188 @@
+/**
+ * Signs this page in as an application would (OAuth 2.1): from the 401 to the token, one search, and
+ * the token's end. In between the browser leaves the page for the consent, and comes back to it.
+ */
+import { CheckProblem, type Step, type Steps } from './check-steps.js';
+import { callSearch, listTools } from './tool-client.js';
+
+/** What is kept while the browser is away, for this tab only. */
+interface Pending {
+  readonly url: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly verifier: string;
+  readonly state: string;
+  readonly server: ServerMetadata;
+  readonly steps: readonly Step[];
+}
+
+/** RFC 8414. */
+interface ServerMetadata {
+  readonly issuer: string;
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly registration_endpoint: string;
+  readonly revocation_endpoint: string;
+}
+
+const PENDING = 'search402-sign-in-check';
+
+/** Follows what a client follows, and leaves for the consent. */
+export async function startSignIn(url: string, steps: Steps): Promise<void> {
+  if (!('subtle' in crypto)) {
+    throw new CheckProblem('Browsers sign in only over HTTPS, or on the machine of the server.');
+  }
+  const server = await discover(url, steps);
+  const redirectUri = location.origin + location.pathname;
+  const clientId = await register(server, redirectUri);
+  steps.add(`It registered this page as an application: ${clientId}.`);
+  const [verifier, state] = [randomText(), randomText()];
+  const authorize = new URL(server.authorization_endpoint);
+  const params = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    code_challenge: await challengeOf(verifier),
+    code_challenge_method: 'S256',
+    scope: 'search',
+    resource: url,
+    state,
+  };
+  for (const [name, value] of Object.entries(params)) authorize.searchParams.set(name, value);
+  steps.add('You were sent to the page that asks for consent.');
+  const kept = { url, clientId, redirectUri, verifier, state, server, steps: steps.all };
+  sessionStorage.setItem(PENDING, JSON.stringify(kept satisfies Pending));
+  location.assign(authorize);
+}
+
+/** 401 → the resource's description (RFC 9728) → the authorization server's (RFC 8414). */
+async function discover(url: string, steps: Steps): Promise<ServerMetadata> {
+  const refused = await listTools(url);
+  const described = /resource_metadata="([^"]+)"/.exec(refused.challenge ?? '')?.[1];
+  if (refused.status !== 401 || described === undefined) {
+    throw new CheckProblem(
+      `Without credentials it answered ${refused.status}, and not where to go.`,
+    );
+  }
+  steps.add(`Without credentials it answered 401, WWW-Authenticate: ${refused.challenge}`);
+  const resource = await read<{ resource: string; authorization_servers: string[] }>(described);
+  const [issuer] = resource.authorization_servers;
+  if (resource.resource !== url || issuer === undefined) {
+    throw new CheckProblem(`${described} describes ${resource.resource}, and not ${url}.`);
+  }
+  steps.add(`Its description was found, and names the authorization server ${issuer}.`);
+  const metadata = new URL('/.well-known/oauth-authorization-server', issuer);
+  const server = await read<ServerMetadata>(metadata.href);
+  if (server.issuer !== issuer) throw new CheckProblem(`${issuer} calls itself ${server.issuer}.`);
+  steps.add('The authorization server’s description was found.');
+  return server;
+}
+
+async function read<T>(url: string): Promise<T> {
+  const response = await fetch(url);
+  if (!response.ok) throw new CheckProblem(`${url} answered ${response.status}.`);
+  return (await response.json()) as T;
+}
+
+async function register(server: ServerMetadata, redirectUri: string): Promise<string> {
+  const client = { client_name: 'The check of the console', redirect_uris: [redirectUri] };
+  const response = await fetch(server.registration_endpoint, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(client),
+  });
+  const { client_id } = (await response.json()) as { client_id?: string };
+  if (client_id === undefined) {
+    throw new CheckProblem(`Registration answered ${response.status}.`);
+  }
+  return client_id;
+}
+
+/** Whether the address of this page is an answer to what `startSignIn` asked for. */
+export function isBackFromSignIn(): boolean {
+  const query = new URLSearchParams(location.search);
+  return query.has('state') && (query.has('code') || query.has('error'));
+}
+
+/** Takes the answer, gets a token for it, searches once, and gives the token back. */
+export async function finishSignIn(steps: Steps): Promise<void> {
+  const query = new URLSearchParams(location.search);
+  history.replaceState(null, '', location.pathname);
+  const kept = sessionStorage.getItem(PENDING);
+  sessionStorage.removeItem(PENDING);
+  if (kept === null) throw new CheckProblem('This tab did not ask for that: press the button.');
+  const pending = JSON.parse(kept) as Pending;
+  for (const { text, verdict } of pending.steps) steps.add(text, verdict);
+  steps.list?.scrollIntoView({ block: 'center' });
+  const error = query.get('error');
+  if (error !== null) {
+    throw new CheckProblem(`The answer was ${error}: ${query.get('error_description') ?? ''}`);
+  }
+  if (query.get('state') !== pending.state || query.get('iss') !== pending.server.issuer) {
+    throw new CheckProblem('The answer belongs to another question, or came from elsewhere.');
+  }
+  steps.add('You consented, and the answer came back with its state and its issuer.');
+  const token = await exchange(pending, query.get('code') ?? '', steps);
+  try {
+    await useToken(pending.url, token, steps);
+  } finally {
+    await revoke(pending, token);
+    steps.add('The token was given back: nothing stays connected.');
+  }
+}
+
+async function useToken(url: string, token: string, steps: Steps): Promise<void> {
+  const listed = await listTools(url, `Bearer ${token}`);
+  const names = listed.result?.tools?.map(({ name }) => name) ?? [];
+  if (names.length === 0) throw new CheckProblem(`It lists no tool: ${listed.problem ?? ''}`);
+  steps.add(`With the token it lists its tool: ${names.join(', ')}.`);
+  const { result } = await callSearch(url, `Bearer ${token}`);
+  if (result?.structuredContent?.result === undefined) {
+    throw new CheckProblem(`The search failed: ${result?.content?.[0]?.text ?? 'no answer'}`);
+  }
+  steps.add('A search was made. It cost 1 credit of the account that you chose.');
+}
+
+async function exchange(pending: Pending, code: string, steps: Steps): Promise<string> {
+  const response = await post(pending.server.token_endpoint, {
+    grant_type: 'authorization_code',
+    client_id: pending.clientId,
+    redirect_uri: pending.redirectUri,
+    code_verifier: pending.verifier,
+    code,
+  });
+  const reply = (await response.json()) as {
+    access_token?: string;
+    scope?: string;
+    expires_in?: number;
+    error_description?: string;
+  };
+  if (reply.access_token === undefined) {
+    throw new CheckProblem(`It gave no token: ${reply.error_description ?? response.status}`);
+  }
+  steps.add(`It gave a token for ${reply.scope ?? ''}, good for ${reply.expires_in ?? 0} seconds.`);
+  return reply.access_token;
+}
+
+/** RFC 7009; the server ends with it whatever else came of the same consent. */
+async function revoke({ server, clientId }: Pending, token: string): Promise<void> {
+  await post(server.revocation_endpoint, { client_id: clientId, token });
+}
+
+const post = (url: string, form: Record<string, string>) =>
+  fetch(url, { method: 'POST', body: new URLSearchParams(form) });
+
+function randomText(): string {
+  return base64Url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** PKCE (RFC 7636, 4.2). */
+async function challengeOf(verifier: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  return base64Url(new Uint8Array(hash));
+}
+
+function base64Url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
