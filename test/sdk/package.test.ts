@@ -1,10 +1,12 @@
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
 import { publint } from 'publint';
 import { GOOD_KEY } from '../support/sdk-gateway.js';
 import { startSdkWorld, type SdkWorld } from '../support/sdk.js';
@@ -38,21 +40,43 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
+/** What "are the types wrong" says of a tarball, but for Node 10, which this package does not know. */
+async function typeProblems(file: string): Promise<readonly unknown[]> {
+  const packed = createPackageFromTarballData(new Uint8Array(readFileSync(file)));
+  const result = await checkPackage(packed);
+  const problems = result.types === false ? ['no types'] : result.problems;
+  const isLegacy = (problem: (typeof problems)[number]) =>
+    typeof problem === 'object' &&
+    'resolutionKind' in problem &&
+    problem.resolutionKind === 'node10';
+  return problems.filter((problem) => !isLegacy(problem));
+}
+
 describe('the packed package', () => {
   test('has nothing that publint would say', async () => {
     const { messages } = await publint({ pkgDir: source, pack: false, strict: true });
     expect(messages).toEqual([]);
   });
 
+  test('would not pass with the types of ESM given to CommonJS', async () => {
+    const spoilt = mkdtempSync(join(tmpdir(), 'search402-spoilt-'));
+    cpSync(join(source, 'dist'), join(spoilt, 'dist'), { recursive: true });
+    const text = readFileSync(join(source, 'package.json'), 'utf8');
+    writeFileSync(join(spoilt, 'package.json'), text.replaceAll('/cjs/index.d', '/esm/index.d'));
+    await exec(npm, ['pack', '--pack-destination', spoilt], { cwd: spoilt });
+    const { messages } = await publint({ pkgDir: spoilt, pack: false, strict: true });
+    expect(messages).toContainEqual(
+      expect.objectContaining({ code: 'EXPORTS_TYPES_INVALID_FORMAT' }),
+    );
+    const name = readdirSync(spoilt).find((one) => one.endsWith('.tgz')) ?? '';
+    expect(await typeProblems(join(spoilt, name))).toContainEqual(
+      expect.objectContaining({ kind: 'FalseESM' }),
+    );
+    rmSync(spoilt, { recursive: true });
+  });
+
   test('has the right types for every way to import it that its engines know', async () => {
-    const packed = createPackageFromTarballData(new Uint8Array(readFileSync(tarball)));
-    const result = await checkPackage(packed);
-    const problems = result.types === false ? ['no types'] : result.problems;
-    const isLegacy = (problem: (typeof problems)[number]) =>
-      typeof problem === 'object' &&
-      'resolutionKind' in problem &&
-      problem.resolutionKind === 'node10';
-    expect(problems.filter((problem) => !isLegacy(problem))).toEqual([]);
+    expect(await typeProblems(tarball)).toEqual([]);
   });
 
   test('needs no other package, and is the only thing installed', () => {
@@ -68,6 +92,22 @@ describe('the packed package', () => {
     expect(names(await node(['--input-type=commonjs', '-e', required]))).toEqual(names(imported));
     expect(imported).toMatch(/Search402|FileStore/);
   });
+
+  test.each([
+    ['index.js', 'browser', 10_000],
+    ['node/index.js', 'node', 5_000],
+  ] as const)(
+    '%s stays small: minified for the %s and compressed',
+    async (file, platform, most) => {
+      const { outputFiles } = await build({
+        entryPoints: [join(source, 'dist/esm', file)],
+        ...{ bundle: true, minify: true, write: false, format: 'esm', platform, target: 'es2022' },
+      });
+      const bytes = gzipSync(outputFiles[0]?.contents ?? '').length;
+      expect(bytes).toBeGreaterThan(1_000);
+      expect(bytes).toBeLessThan(most);
+    },
+  );
 
   test('brings the command line', async () => {
     const program = join(project, 'node_modules', '.bin', 'search402');
