@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from './accounts/manage.js';
+import { openOperations } from './accounts/operations.js';
 import { outboxMailer, readOutbox, smtpMailer } from './accounts/people/mail.js';
 import { prunePeople } from './accounts/people/prune.js';
 import { openPeople, type People } from './accounts/people/people.js';
@@ -100,6 +101,7 @@ export async function openPeopleAccess(
     publicUrl,
     mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
+    operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
     assets: { sources, scripts: compiled },
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),

@@ -60,7 +60,20 @@ interface TopUpRow {
   granted_at: Fact;
 }
 
+/** A change that somebody who runs the service made in the console; written before it is made. */
+interface OperationRow {
+  id: string;
+  at: Int;
+  person_id: string;
+  /** The e-mail address of that person at the time. */
+  person: string;
+  account_id: string;
+  /** One line for people. */
+  what: string;
+}
+
 export interface AccountTables extends KeyTables {
+  operations: OperationRow;
   top_ups: TopUpRow;
   credit_balances: CreditBalanceRow;
   credit_transfers: CreditTransferRow;
@@ -122,6 +135,21 @@ export const ACCOUNT_MIGRATIONS: readonly Migration[] = [
       ) ${strict}`,
       // Orders whose payment may have settled while nobody was there to book it.
       `create index top_ups_open on top_ups (created_at) where granted_at is null`,
+    ],
+  },
+  {
+    name: 'accounts-006-operations',
+    statements: ({ int, strict }) => [
+      `create table operations (
+        id text not null primary key,
+        at ${int} not null,
+        person_id text not null,
+        person text not null,
+        account_id text not null references accounts (id),
+        what text not null
+      ) ${strict}`,
+      `create index operations_by_time on operations (at)`,
+      `create index operations_of_account on operations (account_id, at)`,
     ],
   },
 ];

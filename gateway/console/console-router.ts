@@ -8,6 +8,7 @@ import { connectPage } from './pages/connect.js';
 import { enterPages } from './pages/enter.js';
 import { keyPages } from './pages/keys.js';
 import { operatorPage } from './pages/operator.js';
+import { operatorAccountPages } from './pages/operator-account.js';
 import { playgroundPage } from './pages/playground.js';
 import { profilePages } from './pages/profile.js';
 import { requestPages } from './pages/requests.js';
@@ -46,6 +47,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
   profilePages(router, parts, guard);
   walletPages(router, parts, guard);
   operatorPage(router, parts, guard);
+  operatorAccountPages(router, parts, guard);
 
   router.use((_request, response) => {
     sendPage(response, {

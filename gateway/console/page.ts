@@ -159,39 +159,50 @@ export function field(input: {
   </div>`;
 }
 
-/** A table with a caption for those who hear it. */
+type Cell = Html | string | number;
+
+/**
+ * A table with a caption for those who hear it. On a narrow screen each row of one that holds more
+ * than figures becomes a card, with the heads as labels.
+ */
 export function table(
   caption: string,
   heads: readonly string[],
-  rows: readonly (readonly (Html | string | number)[])[],
+  rows: readonly (readonly Cell[])[],
   empty: string,
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const isNumber = (column: number) => typeof rows[0]?.[column] === 'number';
+  const holdsFigures = heads.every((_, column) => column === 0 || isNumber(column));
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
-    <table>
+    <table class="${holdsFigures ? '' : 'cards'}">
       <caption class="hidden">
         ${caption}
       </caption>
       <thead>
         <tr>
-          ${heads.map((head) => html`<th scope="col">${head}</th>`)}
+          ${heads.map(
+            (head, column) =>
+              html`<th scope="col" class="${isNumber(column) ? 'number' : ''}">${head}</th>`,
+          )}
         </tr>
       </thead>
       <tbody>
         ${rows.map(
           (row) =>
             html`<tr>
-              ${row.map(
-                (cell) =>
-                  html`<td class="${typeof cell === 'number' ? 'number' : ''}">
-                    ${typeof cell === 'number' ? number(cell) : cell}
-                  </td>`,
-              )}
+              ${row.map((cell, column) => tableCell(cell, heads[column] ?? ''))}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
+}
+
+function tableCell(cell: Cell, head: string): Html {
+  return typeof cell === 'number'
+    ? html`<td class="number" data-head="${head}">${number(cell)}</td>`
+    : html`<td data-head="${head}"><div>${cell}</div></td>`;
 }
 
 export function number(value: number): string {

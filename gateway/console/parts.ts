@@ -1,4 +1,5 @@
 import type { Accounts } from '../accounts/manage.js';
+import type { Operations } from '../accounts/operations.js';
 import type { OutboxMail } from '../accounts/people/mail.js';
 import type { People } from '../accounts/people/people.js';
 import type { Team } from '../accounts/people/team.js';
@@ -31,6 +32,7 @@ export interface ConsoleParts {
   /** E-mail addresses of the people who run this service. */
   readonly operatorEmails: readonly string[];
   readonly operator?: OperatorFacts;
+  readonly operations: Operations;
   /** Present where mail is not sent but kept: anyone who reaches the console may read it. */
   readonly outbox?: () => Promise<readonly OutboxMail[]>;
   /** The folder with the console's style sheet and icon, and that of its compiled scripts. */

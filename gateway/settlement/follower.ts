@@ -21,6 +21,8 @@ export interface Watched {
  */
 export class BlockFollower {
   readonly #watched = new Map<Watched, Receipt | undefined>();
+  /** When a transaction was last looked for in vain. */
+  readonly #missedAtMs = new WeakMap<Watched, number>();
   readonly #pace: BlockPace;
   #wake = new AbortController();
   #loop: Promise<void> | undefined;
@@ -38,9 +40,9 @@ export class BlockFollower {
     this.#pace = new BlockPace(parts.blockTimeMs);
   }
 
-  /** Learns when blocks are due from one of which the age is known. */
-  suppose(blockAgeMs: number): void {
-    this.#pace.suppose(this.parts.clock.monotonicMs(), blockAgeMs);
+  /** Learns when blocks are due from whoever has just seen the newest one. */
+  saw(block: bigint): void {
+    this.#pace.sawNewest(block, this.parts.clock.monotonicMs());
   }
 
   watch(watched: Watched): void {
@@ -65,7 +67,7 @@ export class BlockFollower {
     let misses = 0;
     while (this.#watched.size > 0 && !this.#isStopped) {
       const now = clock.monotonicMs();
-      const wait = misses === 0 ? this.#pace.untilNextBlock(now) : this.#pace.afterMiss(misses);
+      const wait = this.#pace.untilLook(now, misses);
       this.#wake = new AbortController();
       const { signal } = this.#wake;
       await clock.sleep(wait, signal);
@@ -75,9 +77,7 @@ export class BlockFollower {
         continue;
       }
       try {
-        const isHit = await this.#poll();
-        if (isHit) this.#pace.hit(clock.monotonicMs(), misses === 0);
-        misses = isHit ? 0 : misses + 1;
+        misses = (await this.#poll()) ? 0 : misses + 1;
       } catch (error) {
         log.warn({ error: String(error) }, 'the chain did not answer; asking again');
         misses += 1;
@@ -87,6 +87,7 @@ export class BlockFollower {
 
   /** Asks for every pending transaction at once; true when one turned up in a block. */
   async #poll(): Promise<boolean> {
+    const askedAtMs = this.parts.clock.monotonicMs();
     const rounds = [...this.#watched.keys()].map((watched) => ({
       watched,
       hashes: watched.hashes(),
@@ -94,6 +95,7 @@ export class BlockFollower {
     const receipts = await this.parts.chain.receipts(rounds.flatMap(({ hashes }) => hashes));
     const byHash = new Map(receipts.flatMap((found) => (found ? [[found.hash, found]] : [])));
     const head = await this.#headFor([...byHash.values()]);
+    this.#learn(rounds, byHash, askedAtMs);
     const hits = await Promise.all(
       rounds.map(({ watched, hashes }) => {
         const receipt = hashes.map((hash) => byHash.get(hash)).find(Boolean);
@@ -105,6 +107,24 @@ export class BlockFollower {
       }),
     );
     return hits.includes(true);
+  }
+
+  /** Learns from receipts that turned up: when their block can be seen, and when not yet. */
+  #learn(
+    rounds: readonly { readonly watched: Watched; readonly hashes: readonly TransactionHash[] }[],
+    byHash: ReadonlyMap<TransactionHash, Receipt>,
+    askedAtMs: number,
+  ): void {
+    const now = this.parts.clock.monotonicMs();
+    for (const { watched, hashes } of rounds) {
+      const missedAtMs = this.#missedAtMs.get(watched);
+      const receipt = hashes.map((hash) => byHash.get(hash)).find(Boolean);
+      if (!receipt) this.#missedAtMs.set(watched, askedAtMs);
+      else if (!this.#watched.get(watched)) {
+        if (missedAtMs !== undefined) this.#pace.missed(receipt.block.number, missedAtMs);
+        this.#pace.saw(receipt.block.number, now);
+      }
+    }
   }
 
   /** Passes on what a poll found; true when the transaction turned up in a new block. */

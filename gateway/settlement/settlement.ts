@@ -84,8 +84,7 @@ export class Settlement {
    * @throws when the chain or the books cannot be read.
    */
   async start(): Promise<void> {
-    const head = await this.#facts.refresh();
-    this.#follower.suppose(this.parts.clock.now() - head.timestamp * 1000);
+    this.#follower.saw((await this.#facts.refresh()).number);
     await this.#household.enter();
     await this.#startLanes();
     await this.#household.run();
@@ -94,6 +93,7 @@ export class Settlement {
   /** Facts of a newer block, from whoever asked the chain for something else. */
   observe(facts: BlockFacts): void {
     this.#facts.observe(facts);
+    this.#follower.saw(facts.number);
   }
 
   /** Why no new paid work is taken now, if it is not. */

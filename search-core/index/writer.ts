@@ -263,8 +263,10 @@ export class IndexWriter {
     }));
     const first = leaves.findIndex(({ meta }) => names.has(meta.name));
     if (first < 0) return;
-    leaves.splice(first, run.length, { meta: merged, deleted: this.carryDeletes(run, merged) });
-    this.publish(leaves);
+    // Fewer may be left than were merged: a commit drops segments whose last page was deleted.
+    const others = leaves.filter(({ meta }) => !names.has(meta.name));
+    others.splice(first, 0, { meta: merged, deleted: this.carryDeletes(run, merged) });
+    this.publish(others);
   }
 
   /**
@@ -277,12 +279,12 @@ export class IndexWriter {
     let number = 0;
     for (const { segment, deleted } of run) {
       const { name, documents } = segment.meta;
-      const now = this.snapshot.leaves.find((leaf) => leaf.segment === segment)?.deleted;
+      const now = this.snapshot.leaves.find((leaf) => leaf.segment === segment);
       const later = this.pending.get(name);
       this.pending.delete(name);
       for (let document = 0; document < documents; document++) {
         if (deleted.has(document)) continue;
-        if (now?.has(document)) committed.push(number);
+        if (!now || now.deleted.has(document)) committed.push(number);
         else if (later?.has(document)) pending.add(number);
         number++;
       }

@@ -182,19 +182,25 @@ inBrowser('the console in a real browser', () => {
   }, 60_000);
 
   test('every page holds in three widths, light and dark, and can be worked by keyboard', async () => {
+    await givenSomethingToSee();
     for (const [width, colorScheme] of [
       [360, 'dark'],
       [820, 'light'],
       [1280, 'light'],
     ] as const) {
       const page = await openPage({ viewport: { width, height: 900 }, colorScheme });
-      for (const name of OPEN_PAGES) await checkPage(page, name, width);
+      for (const name of OPEN_PAGES) await checkPage(page, name, { width });
       await page.goto(`${world.url}/console/sign-in`);
       await page.getByLabel('E-mail address').fill('ada@example.org');
       await page.getByLabel('Password').fill(PASSWORD);
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
-      for (const name of PAGES) await checkPage(page, name, width);
+      for (const name of PAGES) await checkPage(page, name, { width });
+      const account = await page.locator('main table a').first().getAttribute('href');
+      await checkPage(page, 'operator-account', {
+        width,
+        path: account?.slice('/console/'.length),
+      });
     }
   }, 120_000);
 
@@ -203,9 +209,36 @@ inBrowser('the console in a real browser', () => {
   });
 });
 
+/** A key, some searches, one of them refused, and an open invitation. */
+async function givenSomethingToSee(): Promise<void> {
+  const page = await openPage();
+  await page.goto(`${world.url}/console/sign-in`);
+  await page.getByLabel('E-mail address').fill('ada@example.org');
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+  const key = await makeKey(page, 'nightly');
+  const queries = ['base usdc gas', 'tide tables brest', 'sourdough starter', 'broken'];
+  for (const query of queries) {
+    await page.request.post(`${world.url}/search`, {
+      headers: { Authorization: `Bearer ${key}` },
+      data: { query },
+    });
+  }
+  await page.goto(`${world.url}/console/team`);
+  await page.getByLabel('E-mail address').fill('margaret@example.org');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByText('An invitation is on its way').waitFor();
+  await page.context().close();
+}
+
 /** No page is wider than the window, every control has a name, and Tab finds the way to the text. */
-async function checkPage(page: Page, name: string, width: number): Promise<void> {
-  await page.goto(`${world.url}/console/${name}`);
+async function checkPage(
+  page: Page,
+  name: string,
+  { width, path = name }: { width: number; path?: string | undefined },
+): Promise<void> {
+  await page.goto(`${world.url}/console/${path}`);
   const room = await page.evaluate('[document.documentElement.scrollWidth, window.innerWidth]');
   const [scroll = 0, inner = 0] = room as number[];
   expect({ name, width, fits: scroll <= inner }).toEqual({ name, width, fits: true });

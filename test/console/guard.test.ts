@@ -108,6 +108,18 @@ test('every page forbids scripts, styles and frames from elsewhere, and inline o
   }
 });
 
+test('mail that stays in the database is nobody’s to read but on a development start', async () => {
+  const own = await openConsoleWorld({ isOutboxShown: false });
+  try {
+    const tab = openTab(own);
+    const form = { name: 'Ada', email: 'ada@example.org', password: PASSWORD };
+    expect((await tab.post('/console/sign-up', form)).text).not.toContain('outbox');
+    expect((await tab.get('/console/outbox')).status).toBe(404);
+  } finally {
+    await own.close();
+  }
+});
+
 test('what people type is shown as text and never runs', async () => {
   const name = '"><script>alert(1)</script>';
   const { text } = await admin.post('/console/keys', { name });

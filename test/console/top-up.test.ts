@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ env: { OPERATOR_EMAILS: 'ada@example.org' } });
 }, 60_000);
 afterAll(() => service.stop());
 
@@ -120,6 +120,15 @@ inBrowser('a wallet in a real browser', () => {
       await page.getByText(/results in \d+ ms/).waitFor();
       expect(await page.locator('#results li').count()).toBeGreaterThan(0);
       expect(await page.locator('#reply').innerText()).toContain('payment-response: ');
+
+      // Who runs the service sees both kinds of revenue, the relayer and the index.
+      await page.getByRole('link', { name: 'Operator' }).click();
+      const figures = await page.locator('.figures').innerText();
+      for (const name of ['Payments in flight', 'Relayer 0x', 'ETH', 'Search index', 'ready']) {
+        expect(figures).toContain(name);
+      }
+      const today = page.getByRole('row', { name: new Date().toISOString().slice(0, 10) });
+      expect(await today.first().innerText()).toMatch(/0\.00005\s+1\.5/);
 
       // The same wallet, once added to the profile, signs in without the password.
       await page.getByRole('link', { name: 'Profile' }).click();

@@ -24,6 +24,7 @@ const STEPS = [
   'fail',
   'reorg',
   'finalize',
+  'overturn',
 ] as const;
 type Step = (typeof STEPS)[number];
 
@@ -36,7 +37,7 @@ const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   settled: ['final', 'reorged'],
   reorged: ['signed', 'broadcast', 'settled', 'failed', 'served'],
   released: [],
-  failed: [],
+  failed: ['settled'],
   final: [],
 };
 
@@ -111,6 +112,8 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       }
       case 'finalize':
         return books.recordFinal([id]);
+      case 'overturn':
+        return books.failures.overturn(id, hashOf(nonce + 3_000_000n), block);
     }
   };
 
@@ -121,7 +124,7 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       for await (const payment of audit.payments({})) {
         const before = seen.get(payment.id);
         if (before !== undefined && before !== payment.status) {
-          // I8: nothing leaves a terminal state, save settled → reorged.
+          // I8: nothing leaves a terminal state, save what a reorganization does.
           expect({ step, before, next: NEXT[before] }).toMatchObject({
             next: expect.arrayContaining([payment.status]),
           });

@@ -156,6 +156,21 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     expect(await urls(engine, '"question the"')).toEqual([]);
   });
 
+  test('no word is dropped: the commonest alone, and each of fifty, finds its pages', async () => {
+    const engine = await open();
+    const words = Array.from({ length: 49 }, (_, n) => `word${n}`);
+    await engine.apply([
+      ...words.map((word, n) => ({ put: page(100 + n, 'x', `the ${word}`) })),
+      { put: page(1, 'x', 'the last') },
+    ]);
+    await engine.commit();
+    expect((await search(engine, 'the', 20)).results).toHaveLength(20);
+    const absent = words.map((_, n) => `absent${n}`).join(' ');
+    expect(await urls(engine, `${absent} last`)).toEqual(['1']);
+    expect(await urls(engine, `last ${absent}`)).toEqual(['1']);
+    expect((await search(engine, `${words.join(' ')} last`, 20)).results).toHaveLength(20);
+  });
+
   test('equal pages keep the order in which they came, and a search its results', async () => {
     const engine = await open();
     await engine.apply([5, 3, 4].map((n) => ({ put: page(n, 'Same', 'same words') })));

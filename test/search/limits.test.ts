@@ -57,7 +57,7 @@ describe('a search that runs out', () => {
 });
 
 /** An engine whose searches end when the test says so. */
-function heldEngine(): { engine: Engine; release: () => void } {
+function heldEngine(): { engine: Engine; running: () => number; release: () => void } {
   const waiting: ((outcome: SearchOutcome) => void)[] = [];
   const outcome: SearchOutcome = { results: [], metrics: { ended: 'complete', postings: 0 } };
   const done = (): Promise<void> => Promise.resolve();
@@ -69,6 +69,7 @@ function heldEngine(): { engine: Engine; release: () => void } {
       close: done,
       stats: () => Promise.resolve({ pages: 1, generation: 1 }),
     },
+    running: () => waiting.length,
     release: () => {
       for (const resolve of waiting.splice(0)) resolve(outcome);
     },
@@ -83,12 +84,12 @@ const post = (url: string): Promise<Response> =>
   });
 
 test('searches beyond the limit are refused with 503 while the others go on, also when draining', async () => {
-  const { engine, release } = heldEngine();
+  const { engine, running, release } = heldEngine();
   const limits = { deadlineMs: 1_000, postingsMax: 1 };
   const service = new SearchService({ engine, limits, searchesMax: 2, log });
   const url = await listenOn(service.server, { host: '127.0.0.1', port: 0 });
   const held = [post(url), post(url)];
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  while (running() < 2) await new Promise((resolve) => setTimeout(resolve, 5));
   const refused = await post(url);
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   expect(await refused.json()).toMatchObject({ code: 'overloaded' });
@@ -96,6 +97,26 @@ test('searches beyond the limit are refused with 503 while the others go on, als
   release();
   expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
   await drained;
+});
+
+test('metrics tell how searches ended, how long they took and what they read', async () => {
+  const { engine } = heldEngine();
+  const ends = ['complete', 'deadline', 'postings', 'deadline'] as const;
+  let next = 0;
+  const search = () =>
+    Promise.resolve({ results: [], metrics: { ended: ends[next++] ?? 'complete', postings: 7 } });
+  const limits = { deadlineMs: 1_000, postingsMax: 1 };
+  const service = new SearchService({ engine: { ...engine, search }, limits, searchesMax: 4, log });
+  const url = await listenOn(service.server, { host: '127.0.0.1', port: 0 });
+  cleanUps.push(() => service.drain());
+  const replies = await Promise.all(ends.map(() => post(url)));
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const lines = (await (await fetch(`${url}/metrics`)).text()).split('\n');
+  expect(lines).toContain('search_core_searches_total{ended="complete"} 1');
+  expect(lines).toContain('search_core_searches_total{ended="deadline"} 2');
+  expect(lines).toContain('search_core_searches_total{ended="postings"} 1');
+  expect(lines).toContain('search_core_postings_read_total 28');
+  expect(lines).toContain('search_core_search_seconds_count 4');
 });
 
 test('the service takes up a commit of another writer while it serves', async () => {

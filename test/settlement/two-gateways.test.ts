@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLocalSigner } from '../../gateway/settlement/signer.js';
+import { StoreUnavailable } from '../../gateway/store/store.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { deferred } from '../support/deferred.js';
 import { BINDING, someReply } from '../support/payments.js';
@@ -37,6 +38,17 @@ async function openWithKey(key: `0x${string}`): Promise<Bench> {
   return open({ signers: [signer] });
 }
 
+/** A database that is too busy is a 503, and the caller comes again. */
+async function insist<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    }
+  }
+}
+
 describe('two gateways on one PostgreSQL ledger', () => {
   test('charge 1,000 copies of one authorization once, and all get one reply', async () => {
     const gateways = await Promise.all(KEYS.map((key) => openWithKey(key)));
@@ -46,7 +58,9 @@ describe('two gateways on one PostgreSQL ledger', () => {
     const outcomes = await Promise.all(
       Array.from({ length: 1000 }, async (_, index) => {
         const { ledger, settlement } = gateways[index % 2] ?? gateways[0] ?? (await open());
-        const { kind, payment } = await ledger.reserve(authorization, BINDING, `r${index}`);
+        const { kind, payment } = await insist(() =>
+          ledger.reserve(authorization, BINDING, `r${index}`),
+        );
         if (kind === 'exists') return settlement.outcome(payment.id, WAIT);
         searches += 1;
         await ledger.serve(payment.id, someReply());

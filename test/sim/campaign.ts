@@ -23,7 +23,7 @@ export interface Campaign {
   /** Seconds that passed in all worlds together. */
   readonly simulatedSeconds: number;
   /** How often each fault and each outcome occurred. */
-  readonly counts: ReadonlyMap<string, number>;
+  readonly counts: Map<string, number>;
   readonly violated: readonly Pick<WorldResult, 'seed' | 'violations'>[];
 }
 
@@ -79,6 +79,7 @@ export function summary({ from, seeds, seconds, simulatedSeconds, counts, violat
     ...FAULTS.map(total),
     'Outcomes:',
     ...others.sort().map(total),
+    ...missing(counts).map((what) => `Never occurred: ${what}`),
     ...replays,
   ].join('\n');
 }

@@ -49,7 +49,7 @@ const FACTS = {
 } as const;
 
 function factsOf(row: Sql): PaymentFacts {
-  const facts: Record<string, unknown> = { reservedAt: unixMillis(Number(row['reserved_at'])) };
+  const facts: Record<string, unknown> = { reservedAt: unixMillis(Number(row.reserved_at)) };
   for (const [column, fact] of Object.entries(FACTS)) {
     const value = row[column];
     if (value !== null) facts[fact] = unixMillis(Number(value));
@@ -60,16 +60,16 @@ function factsOf(row: Sql): PaymentFacts {
 function rowsOf(disk: Disk): Row[] {
   return disk.query('select * from payments order by reserved_at, id').map((row) => {
     const facts = factsOf(row);
-    const body = row['reply_body'];
+    const body = row.reply_body;
     return {
-      id: String(row['id']),
-      nonce: String(row['nonce']),
-      payer: String(row['payer']),
+      id: String(row.id),
+      nonce: String(row.nonce),
+      payer: String(row.payer),
       status: statusOf(facts),
       facts,
-      transaction: row['transaction_hash'] as string | null,
+      transaction: row.transaction_hash as string | null,
       body: body instanceof ArrayBuffer ? Buffer.from(body).toString('utf8') : undefined,
-      failedCalls: Number(row['failed_calls']),
+      failedCalls: Number(row.failed_calls),
     };
   });
 }
@@ -196,7 +196,7 @@ const AFTER_END: Partial<Record<PaymentStatus, readonly PaymentStatus[]>> = {
 function checkHistory({ disk, trace, violation }: CheckParts): void {
   const last = new Map<string, PaymentStatus>();
   for (const row of disk.query('select * from history order by step')) {
-    const id = String(row['id']);
+    const id = String(row.id);
     const status = statusOf(factsOf(row));
     const before = last.get(id);
     const allowed = before && AFTER_END[before];
@@ -213,12 +213,12 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
   const intents = disk.query('select * from intents order by relayer_nonce');
   const transactions = disk.query('select * from transactions');
   for (const { address } of signers) {
-    const mine = intents.filter((intent) => intent['relayer'] === address);
+    const mine = intents.filter((intent) => intent.relayer === address);
     const used = Number(chain.head.after.nonces.get(address) ?? 0n);
-    const known = new Set(mine.map((intent) => Number(intent['relayer_nonce'])));
+    const known = new Set(mine.map((intent) => Number(intent.relayer_nonce)));
     const first = Number(chain.blocks[0]?.after.nonces.get(address) ?? 0n);
     const stolen =
-      used - first - mine.filter((intent) => Number(intent['relayer_nonce']) < used).length;
+      used - first - mine.filter((intent) => Number(intent.relayer_nonce) < used).length;
     // What a reorganization took from an intent without payments is made good at the next use.
     const highest = Math.max(-1, ...known);
     const isTaken = trace.counts.has('chain.reorg-of-transactions');
@@ -226,27 +226,27 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
     const thefts = trace.counts.get('stranger.took-nonce') ?? 0;
     if (stolen > thefts) violation(`I7: ${stolen} nonces of ${address} are not in the books`);
     for (const intent of mine) {
-      if (intent['mined_at'] === null)
-        violation(`I7: the intent of nonce ${String(intent['relayer_nonce'])} is open`);
-      if (intent['purpose'] === 'filler') trace.count('intent.filler');
-      if (intent['call_to'] === MULTICALL3) trace.count('intent.shared');
+      if (intent.mined_at === null)
+        violation(`I7: the intent of nonce ${String(intent.relayer_nonce)} is open`);
+      if (intent.purpose === 'filler') trace.count('intent.filler');
+      if (intent.call_to === MULTICALL3) trace.count('intent.shared');
     }
   }
   for (const row of transactions) {
-    const intent = intents.find((one) => one['id'] === row['intent_id']);
-    const signed = parseTransaction(bytesToHex(new Uint8Array(row['raw'] as ArrayBuffer)));
+    const intent = intents.find((one) => one.id === row.intent_id);
+    const signed = parseTransaction(bytesToHex(new Uint8Array(row.raw as ArrayBuffer)));
     const isSame =
       intent &&
-      (signed.nonce ?? 0) === Number(intent['relayer_nonce']) &&
-      signed.to === intent['call_to'] &&
-      (signed.data ?? '0x') === bytesToHex(new Uint8Array(intent['call_data'] as ArrayBuffer));
-    if (!isSame) violation(`I7: ${String(row['hash'])} is not what its intent says`);
+      (signed.nonce ?? 0) === Number(intent.relayer_nonce) &&
+      signed.to === intent.call_to &&
+      (signed.data ?? '0x') === bytesToHex(new Uint8Array(intent.call_data as ArrayBuffer));
+    if (!isSame) violation(`I7: ${String(row.hash)} is not what its intent says`);
     const { maxFeePerGasCap, batchGasMax } = SETTLEMENT_DEFAULTS;
     const isBounded =
       (signed.maxFeePerGas ?? 0n) <= maxFeePerGasCap && (signed.gas ?? 0n) <= batchGasMax;
-    if (!isBounded) violation(`I9: ${String(row['hash'])} is dearer than anything may be`);
+    if (!isBounded) violation(`I9: ${String(row.hash)} is dearer than anything may be`);
   }
-  const recorded = new Set(transactions.map((row) => row['hash']));
+  const recorded = new Set(transactions.map((row) => row.hash));
   for (const { mined } of chain.blocks) {
     for (const { transaction } of mined) {
       if (transaction.kind === 'signed' && !recorded.has(transaction.hash))

@@ -94,7 +94,7 @@ export class Customers {
       this.world.violation(`${note.name} was delivered without a receipt`);
       return heard;
     }
-    const transaction = receipt.transaction as Bytes32;
+    const transaction = receipt.transaction;
     const atMs = this.world.time.nowMs;
     const delivery = { note, body: Buffer.from(body).toString('utf8'), transaction, atMs };
     this.deliveries.push(delivery);

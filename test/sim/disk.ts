@@ -56,15 +56,16 @@ export class Disk {
     this.#names = rows.map(({ name }) => name).filter((name) => !name.startsWith('sqlite_'));
   }
 
-  /** Makes the schema once; `wipe` empties it again for the next world. */
-  static async make(): Promise<Disk> {
+  /** Makes the schema once, with a change to it; `wipe` empties it again for the next world. */
+  static async make(change?: string): Promise<Disk> {
     const database = new Database(':memory:');
     database.defaultSafeIntegers(true);
     database.exec('pragma foreign_keys = on');
     const tables = libsqlKysely<unknown>(database);
-    await migrate(tables as Parameters<typeof migrate>[0], 'sqlite', MIGRATIONS);
+    await migrate(tables, 'sqlite', MIGRATIONS);
     const disk = new Disk(database, tables);
     database.exec(HISTORY);
+    if (change !== undefined) database.exec(change);
     return disk;
   }
 

@@ -21,6 +21,8 @@ import type { Trace } from './trace.js';
 export interface Sabotage {
   store?(store: Store, process: SimProcess): Store;
   signer?(signer: Signer, process: SimProcess): Signer;
+  /** A statement that changes the schema. */
+  readonly schema?: string;
   client?(client: ChainAccess['client'], process: SimProcess): ChainAccess['client'];
 }
 

@@ -145,7 +145,8 @@ async function startCore(meanwhile: Meanwhile) {
   core.behave((request, response, body) => {
     const { query } = JSON.parse(body) as { query: string };
     const happening = meanwhile.get(query)?.() ?? Promise.resolve();
-    void happening.finally(() => response.end(goodAnswer(request)));
+    // What did not happen shows in the outcome.
+    void happening.catch(() => undefined).then(() => response.end(goodAnswer(request)));
   });
   return core;
 }
@@ -163,10 +164,11 @@ async function payAll(
 ): Promise<{ sent: readonly Sent[]; lastSentMs: number }> {
   const random = seededRandom(seed);
   const sent: Sent[] = [];
-  let [done, lastSentMs] = [0, 0];
+  let [begun, done, lastSentMs] = [0, 0, 0];
   const pay = async () => {
-    while (sent.length < payments) {
+    while (begun < payments) {
       const way = drawWay(random);
+      begun += way === 'twice' ? 2 : 1;
       const payer = await chain.newPayer({ usdc: 50n });
       const attempts = await paymentsOf(way, payer, chain, meanwhile);
       sent.push(...attempts.map((attempt) => ({ way, attempt })));

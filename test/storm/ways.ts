@@ -1,6 +1,6 @@
 import { encodeFunctionData, parseEther } from 'viem';
 import { usdcBytesAbi } from '../../contracts-abi/usdc.js';
-import type { Address, Bytes32, Hex } from '../../gateway/domain/units.js';
+import type { Bytes32, Hex } from '../../gateway/domain/units.js';
 import { transferCalls } from '../../gateway/payment/transfer.js';
 import { type Payer, randomNonce, type ReachedChain } from '../support/chain.js';
 import { type Attempt, newAttempt } from '../support/payer-client.js';
@@ -54,17 +54,14 @@ export const MAY_BE_PAID: Readonly<Record<Way, readonly boolean[]>> = {
   late: [false],
 };
 
-/** Pays for the transactions of strangers. */
-const STRANGER: Address = `0x${'5e'.repeat(20)}` as Address;
 const USDC_EACH = 50n;
 
 /** What happens while a search runs, by the words it searches for. */
 export type Meanwhile = Map<string, () => Promise<unknown>>;
 
-/** Lets strangers send transactions on this chain. */
+/** Lets strangers send transactions on this chain without a signature. */
 export async function welcomeStrangers({ client }: ReachedChain): Promise<void> {
-  await client.impersonateAccount({ address: STRANGER });
-  await client.setBalance({ address: STRANGER, value: parseEther('100') });
+  await client.request({ method: 'anvil_autoImpersonateAccount', params: [true] } as never);
 }
 
 /** The payments of one payer of this way: one, or two that are sent at once. */
@@ -108,8 +105,11 @@ async function interference(
   nonce: Bytes32,
   chain: ReachedChain,
 ): Promise<() => Promise<unknown>> {
+  // Each a stranger of its own, so that no two use one nonce.
+  const from: Hex = `0x${nonce.slice(-40)}`;
+  await chain.client.setBalance({ address: from, value: parseEther('1') });
   const send = (data: Hex) =>
-    chain.client.sendUnsignedTransaction({ from: STRANGER, to: chain.asset, data, gas: 200_000n });
+    chain.client.sendUnsignedTransaction({ from, to: chain.asset, data, gas: 200_000n });
   switch (way) {
     case 'spent':
       return () => chain.fund([payer.address], 0n);

@@ -67,9 +67,11 @@ export async function openConsoleWorld(
     topUpPayments?: TopUpPayments;
     operatorEmails?: string[];
     hasWallets?: boolean;
+    isOutboxShown?: boolean;
   } = {},
 ): Promise<ConsoleWorld> {
-  const { location = ':memory:', topUpPayments, operatorEmails = [], hasWallets = true } = more;
+  const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
+  const { hasWallets = true, isOutboxShown = true } = more;
   const migrations = [
     ...KEY_MIGRATIONS,
     ...ACCOUNT_MIGRATIONS,
@@ -92,7 +94,7 @@ export async function openConsoleWorld(
       ...(hasWallets && { walletProof: keyWalletProof(url) }),
       mcp: { keyed: `${url}/mcp`, open: `${url}/mcp` },
       mailFrom: 'test@example.org',
-      isOutboxShown: true,
+      isOutboxShown,
       operatorEmails,
       priceUnits: usdcUnits(50n),
       bodyLimits,

@@ -140,7 +140,7 @@ function keyTable(list: readonly KeyView[], names: ReadonlyMap<string, string>, 
   const live = list.filter((key) => stateOf(key, now) === 'live');
   const ended = list.filter((key) => stateOf(key, now) !== 'live');
   const rowOf = (key: KeyView) => [
-    html`<b>${key.name}</b><br /><code>${maskKey(key.last4)}</code>`,
+    html`<b>${key.name}</b><br /><code class="whole">${maskKey(key.last4)}</code>`,
     key.createdBy === undefined ? 'operator' : (names.get(key.createdBy) ?? 'a former member'),
     time(new Date(key.createdAt)),
     key.lastUsedAt === undefined ? 'never' : time(new Date(key.lastUsedAt)),
@@ -179,7 +179,7 @@ function boundsOf({ monthlyBudget, ratePerSecond, expiresAt, replacedBy }: KeyVi
     expiresAt !== undefined && html`until ${time(new Date(expiresAt))}<br />`,
     replacedBy !== undefined && 'being replaced',
   ];
-  return html`${bounds}`;
+  return bounds.some((bound) => bound !== false) ? html`${bounds}` : html`none`;
 }
 
 function actions({ id, name, replacedBy }: KeyView): Html {

@@ -5,17 +5,20 @@ import type { Guard } from '../guard.js';
 import { html } from '../html.js';
 import { sendPage, table } from '../page.js';
 import type { ConsoleParts, OperatorFacts } from '../parts.js';
+import { ACCOUNT_PATH, recordTable } from './operator-account.js';
 
 const ACCOUNTS_SHOWN = 200;
+const RECORDS_SHOWN = 50;
 
-/** What the people who run the service see. Changes are made with `npm run admin`. */
+/** What the people who run the service see; each account leads to what they can change there. */
 export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard): void {
-  const { accounts, operator } = parts;
+  const { accounts, operator, operations } = parts;
   router.get(
     '/operator',
     guard.operator(async (viewer, _request, response) => {
-      const [list, facts] = await Promise.all([
+      const [list, records, facts] = await Promise.all([
         accounts.list({ from: 0, count: ACCOUNTS_SHOWN }),
+        operations.records(RECORDS_SHOWN),
         operator ? factsOf(operator) : html``,
       ]);
       sendPage(response, {
@@ -28,7 +31,9 @@ export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard):
             'Accounts',
             ['Account', 'Plan', 'Per second', 'Credits left', 'Spent', 'State'],
             list.map((account) => [
-              html`${account.name}<br /><code>${account.id}</code>`,
+              html`<a href="${ACCOUNT_PATH}/${account.id}">${account.name}</a><br /><code
+                  >${account.id}</code
+                >`,
               PLANS[account.plan].name,
               account.ratePerSecond,
               account.credits.available,
@@ -36,7 +41,9 @@ export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard):
               account.suspendedAt ? `suspended: ${account.suspendedReason ?? ''}` : 'active',
             ]),
             'No accounts yet.',
-          )}`,
+          )}
+          <h2>Changes</h2>
+          ${recordTable(records)}`,
       });
     }),
   );

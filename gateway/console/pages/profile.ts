@@ -41,7 +41,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
             time(one.createdAt),
             time(one.expiresAt),
             one.address ?? '',
-            html`<span class="clip">${one.userAgent ?? ''}</span>`,
+            html`<span title="${one.userAgent ?? ''}">${browserOf(one.userAgent ?? '')}</span>`,
             one.isThis
               ? 'this one'
               : html`<form method="post" action="${PATH}/sessions/${one.id}/end" class="inline">
@@ -85,6 +85,29 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
       response.redirect(303, PATH);
     }),
   );
+}
+
+/** What a person would call the browser of a User-Agent header; the header itself when unknown. */
+export function browserOf(userAgent: string): string {
+  const names = [
+    ['Edge', /\bEdg/],
+    ['Opera', /\bOPR\//],
+    ['Firefox', /\b(Firefox|FxiOS)\//],
+    ['Chrome', /(Chrome|CriOS|Chromium)\//],
+    ['Safari', /\bSafari\//],
+  ] as const;
+  const systems = [
+    ['iPhone', /\biPhone\b/],
+    ['iPad', /\biPad\b/],
+    ['Android', /\bAndroid\b/],
+    ['Windows', /\bWindows\b/],
+    ['macOS', /\bMac OS X\b/],
+    ['Linux', /\bLinux\b/],
+  ] as const;
+  const name = names.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  const system = systems.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  if (name === undefined) return userAgent.slice(0, 40);
+  return system === undefined ? name : `${name} on ${system}`;
 }
 
 function renameForm(name: string): Html {

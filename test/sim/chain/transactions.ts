@@ -46,7 +46,7 @@ export function foreign(
 export function readSigned(raw: Hex, signers: readonly SimSigner[]): SignedTransaction | undefined {
   const parsed = parseTransaction(raw);
   if (parsed.type !== 'eip1559' || !parsed.to) return undefined;
-  const { r, s: _s, yParity: _y, v: _v, ...unsigned } = parsed;
+  const { r, s, yParity, ...unsigned } = parsed;
   const sealed = serializeTransaction(unsigned);
   const signer = signers.find((one) => one.seal(sealed) === r);
   if (!signer) return undefined;

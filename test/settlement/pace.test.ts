@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals';
+import { BlockPace } from '../../gateway/settlement/pace.js';
+import { seededRandom } from '../support/rpc-proxy.js';
+
+interface World {
+  /** Milliseconds between blocks, in truth. */
+  readonly intervalMs: number;
+  /** What the pace is told that it is. */
+  readonly saidMs: number;
+  /** Blocks come up to so much later than they should. */
+  readonly jitterMs: number;
+  readonly phaseMs: number;
+}
+
+/** One payer after the other, each paying as soon as it has seen the block of its last payment. */
+function follow({ intervalMs, saidMs, jitterMs, phaseMs }: World, blocks: number) {
+  const random = seededRandom(phaseMs + jitterMs);
+  const arrivals = Array.from(
+    { length: 4 * blocks },
+    (_, block) => phaseMs + block * intervalMs + random() * jitterMs,
+  );
+  const newestAt = (now: number) => arrivals.findLastIndex((at) => at <= now);
+  const pace = new BlockPace(saidMs);
+  let now = phaseMs + 1.3 * intervalMs;
+  pace.sawNewest(BigInt(newestAt(now)), now);
+  const payments: { looks: number; lateMs: number }[] = [];
+  while (payments.length < blocks) {
+    // The verification sees the newest block; then the search, and the transaction is sent.
+    pace.sawNewest(BigInt(newestAt(now)), now);
+    now += 20 + random() * 20;
+    const block = newestAt(now) + 1;
+    const arrival = arrivals[block] ?? Infinity;
+    let missedAt: number | undefined;
+    for (let looks = 1; ; looks += 1) {
+      now += pace.untilLook(now, looks - 1);
+      if (now >= arrival) {
+        if (missedAt !== undefined) pace.missed(BigInt(block), missedAt);
+        pace.saw(BigInt(block), now);
+        payments.push({ looks, lateMs: now - arrival });
+        break;
+      }
+      missedAt = now;
+    }
+  }
+  const learned = payments.slice(20);
+  const mean = (of: (payment: { looks: number; lateMs: number }) => number) =>
+    learned.reduce((sum, payment) => sum + of(payment), 0) / learned.length;
+  return { looks: mean(({ looks }) => looks), lateMs: mean(({ lateMs }) => lateMs) };
+}
+
+describe('after twenty blocks, a block is seen', () => {
+  const phases = Array.from({ length: 20 }, (_, index) => 137 * index);
+
+  test.each(phases)('within 100 ms by one look each, whatever its phase is (%s ms)', (phaseMs) => {
+    const world = { intervalMs: 2000, saidMs: 2000, jitterMs: 0, phaseMs };
+    const { looks, lateMs } = follow(world, 200);
+    expect(lateMs).toBeLessThan(100);
+    expect(looks).toBeLessThan(1.2);
+  });
+
+  test.each(phases)(
+    'soon and by few looks although blocks are late at times (%s ms)',
+    (phaseMs) => {
+      const world = { intervalMs: 2000, saidMs: 2000, jitterMs: 150, phaseMs };
+      const { looks, lateMs } = follow(world, 200);
+      expect(lateMs).toBeLessThan(200);
+      expect(looks).toBeLessThan(3);
+    },
+  );
+
+  test('also when an endpoint has made up a block of the far future in between', () => {
+    const pace = new BlockPace(2000);
+    pace.sawNewest(10n, 20_000);
+    pace.missed(11n, 21_950);
+    pace.saw(11n, 22_000);
+    const wait = pace.untilLook(22_100, 0);
+    pace.sawNewest(1_000_000_000n, 22_200);
+    pace.sawNewest(11n, 22_300);
+    pace.missed(12n, 23_950);
+    pace.saw(12n, 24_000);
+    expect(Math.abs(pace.untilLook(24_100, 0) - wait)).toBeLessThan(150);
+  });
+});
+
+test('sights that contradict each other, or come in any order, never leave it without a moment to look', () => {
+  const random = seededRandom(3);
+  const pace = new BlockPace(2000);
+  let now = 0;
+  for (let i = 0; i < 2000; i += 1) {
+    now += random() * 5000;
+    const block = BigInt(Math.floor(random() * 1000));
+    const sight = Math.floor(random() * 3);
+    if (sight === 0) pace.saw(block, now);
+    else if (sight === 1) pace.missed(block, now);
+    else pace.sawNewest(block, now);
+    const wait = pace.untilLook(now, i % 4);
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(4000);
+  }
+});
+
+test('a chain that mines with each transaction is looked at again and again', () => {
+  const pace = new BlockPace(0);
+  pace.sawNewest(1n, 0);
+  expect(pace.untilLook(5, 0)).toBeLessThan(50);
+});
+
+test('what the last block has not taken along is looked for in the next ones only', () => {
+  const pace = new BlockPace(2000);
+  let now = 10_000;
+  pace.sawNewest(5n, now);
+  pace.missed(6n, now + 1990);
+  let looks = 0;
+  for (let misses = 0; now < 70_000; misses += 1) {
+    now += pace.untilLook(now, misses);
+    looks += 1;
+  }
+  expect(looks).toBeLessThan(30 * 7);
+});

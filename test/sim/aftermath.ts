@@ -1,0 +1,59 @@
+import { AuditBooks } from '../../gateway/ledger/audit.js';
+import { reconcile } from '../../gateway/settlement/reconcile.js';
+import { createRpcChain } from '../../gateway/settlement/rpc-chain.js';
+import type { Store } from '../../gateway/store/store.js';
+import { CHAIN_ID, type Mined } from './chain/chain.js';
+import { TOKEN, TRANSFER } from './chain/contracts.js';
+import { createNode } from './chain/node.js';
+import type { WorldParts } from './creation.js';
+import { TERMS, type Note } from './purses.js';
+
+/** I3: whatever was settled can be fetched again, byte for byte. */
+export async function fetchAgain(parts: WorldParts, queries: ReadonlyMap<Note, string>) {
+  const { disk, notes, customers, violation } = parts;
+  const settled = disk.query(
+    `select nonce, payer from payments
+      where released_at is null and failed_at is null and settled_at is not null`,
+  );
+  for (const note of notes) {
+    const { nonce, from } = note.authorization;
+    if (!settled.some((row) => row.nonce === nonce && row.payer === from)) continue;
+    const query = queries.get(note) ?? '';
+    const first = await customers.present(note, query);
+    const isOther =
+      first !== 'lost' &&
+      first.kind === 'refused' &&
+      first.refusal.code === 'authorization_bound_to_other_request';
+    const heard = isOther ? await customers.present(note, 'another thing') : first;
+    if (heard === 'lost' || heard.kind !== 'results')
+      violation(
+        `I3: ${note.name} settled, but fetching it again gives ${
+          heard === 'lost' ? 'nothing' : heard.refusal.code
+        }`,
+      );
+  }
+}
+
+/** I4: the settled values are the transfers that the books know; all others are strangers'. */
+export async function reconcileBooks(store: Store, { chain, violation }: WorldParts) {
+  const node = createNode(chain, [], () => 0);
+  const rpc = createRpcChain(CHAIN_ID, {
+    request: (method, params) => Promise.resolve(node(method, params)),
+  });
+  const payments = new AuditBooks(store).payments({ statuses: ['settled', 'final'] });
+  const books = { asset: TOKEN, payees: [TERMS.payTo], payments };
+  const fromBlock = BigInt(chain.blocks[0]?.number ?? 0);
+  const { settled, matched, missing, others } = await reconcile(rpc, books, { fromBlock });
+  if (missing.length > 0) violation(`I4: ${missing.length} settled transfers are missing`);
+  if (settled.units !== matched.units)
+    violation(`I4: ${settled.units} settled, but ${matched.units} moved`);
+  const ours = new Set(chain.blocks.flatMap(({ mined }) => mined.flatMap(ourTransfer)));
+  for (const { transaction } of others) {
+    if (ours.has(transaction)) violation(`I4: ${transaction} is ours and in no book`);
+  }
+}
+
+function ourTransfer({ transaction, logs }: Mined): string[] {
+  const isOurs = transaction.kind === 'signed' && logs.some(({ topics }) => topics[0] === TRANSFER);
+  return isOurs ? [transaction.hash] : [];
+}

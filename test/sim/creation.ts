@@ -1,0 +1,161 @@
+import { readConfig, type Config } from '../../gateway/config.js';
+import { Chain } from './chain/chain.js';
+import { createNode } from './chain/node.js';
+import { checkDelivery } from './checks.js';
+import { Customers } from './customers.js';
+import { Dice } from './dice.js';
+import type { Disk } from './disk.js';
+import { Engine } from './engine.js';
+import { createLiar } from './liar.js';
+import { Machine, type Sabotage } from './machine.js';
+import { CALM, type NetworkEndpoint } from './network.js';
+import { TERMS, type Note, type Purse } from './purses.js';
+import { createSimSigner, type SimSigner } from './relayers.js';
+import { ETHER, type StormParts } from './storm.js';
+import { VirtualTime } from './time.js';
+import { Trace } from './trace.js';
+
+/** Everything that a world is made of. */
+export interface WorldParts extends StormParts {
+  /** How long its faults last. */
+  readonly stormMs: number;
+  violation(what: string): void;
+}
+
+export interface Beginning {
+  readonly seed: number;
+  readonly disk: Disk;
+  readonly purses: readonly Purse[];
+  readonly sabotage: Sabotage;
+  readonly show: ((line: string) => void) | undefined;
+}
+
+const BASE_CONFIG: Config = readConfig(
+  {
+    RPC_URLS: 'http://127.0.0.1:1/',
+    PAY_TO: TERMS.payTo,
+    RELAYER_PRIVATE_KEY: `0x${'11'.repeat(32)}`,
+    LOG_LEVEL: 'silent',
+  },
+  [],
+);
+
+/** Makes a world from a seed; nothing has happened in it yet. */
+export function createWorld(
+  { seed, disk, purses, sabotage, show }: Beginning,
+  violations: string[],
+): WorldParts {
+  disk.wipe();
+  const time = new VirtualTime();
+  const trace = new Trace(() => time.nowMs, show);
+  const dice = new Dice(`world ${seed}`);
+  const violation = (what: string) => {
+    violations.push(what);
+    trace.event('VIOLATION', what);
+  };
+  const stormMs = dice.between(8000, 36_000);
+  const notes = chooseNotes(purses, dice);
+  const signers = [0, 1].slice(0, dice.chance(0.3) ? 2 : 1).map(createSimSigner);
+  const chain = createChain(signers, notes, { dice, trace, time });
+  const endpoints = createEndpoints(chain, signers, dice, trace);
+  const engine = new Engine(time, dice.fork('engine'), trace);
+  const config: Config = {
+    ...BASE_CONFIG,
+    CONFIRMATIONS: dice.pick([1, 1, 1, 2, 3]),
+    SETTLEMENT_WAIT_MS: dice.pick([2000, 20_000]),
+  };
+  const names = dice.chance(0.2) ? ['east', 'west'] : ['gateway'];
+  disk.isShared = names.length > 1;
+  const site = { time, trace, dice: dice.fork('machines'), endpoints, signers, config, sabotage };
+  const machines = names.map(
+    (name) =>
+      new Machine(name, {
+        ...site,
+        mount: (process, onFailed) => disk.mount(process, onFailed),
+        runSearch: (process) => engine.runFor(process),
+        violation,
+      }),
+  );
+  const customers = new Customers({
+    time,
+    dice: dice.fork('customers'),
+    trace,
+    machines,
+    onDelivery: (delivery) => {
+      const wrong = checkDelivery(chain, delivery);
+      if (wrong !== undefined) violation(wrong);
+    },
+    violation,
+  });
+  const people = { engine, customers, notes, signers };
+  return { time, dice, trace, chain, endpoints, machines, disk, ...people, stormMs, violation };
+}
+
+function chooseNotes(purses: readonly Purse[], dice: Dice): Note[] {
+  const chosen = purses.flatMap(({ notes }) => (dice.chance(0.4) ? notes : []));
+  return (chosen.length > 0 ? chosen : purses.flatMap(({ notes }) => notes))
+    .map((note) => ({ note, order: dice.unit() }))
+    .sort((a, b) => a.order - b.order)
+    .slice(0, dice.between(1, 6))
+    .map(({ note }) => note);
+}
+
+function createChain(
+  signers: readonly SimSigner[],
+  notes: readonly Note[],
+  { dice, trace, time }: { dice: Dice; trace: Trace; time: VirtualTime },
+): Chain {
+  const genesis = {
+    ether: new Map(signers.map(({ address }) => [address, ETHER])),
+    nonces: new Map(signers.map(({ address }) => [address, BigInt(dice.between(0, 3))])),
+    balances: new Map(
+      notes.map(({ authorization: { from } }) => [from, BigInt(dice.between(40, 500))]),
+    ),
+    authorizations: new Map(),
+    blacklisted: new Set<never>(),
+    isPaused: false,
+  };
+  return new Chain(genesis, dice.fork('chain'), trace, () => time.nowMs);
+}
+
+type WorldEndpoint = StormParts['endpoints'][number];
+
+function createEndpoints(
+  chain: Chain,
+  signers: readonly SimSigner[],
+  dice: Dice,
+  trace: Trace,
+): WorldEndpoint[] {
+  const endpoints = Array.from({ length: dice.pick([1, 1, 2, 3]) }, (_, index) =>
+    createEndpoint(index, chain, signers, dice.fork(`endpoint ${index}`), trace),
+  );
+  const mayForge = () => endpoints.length > 1 && endpoints[0]?.weather === CALM;
+  for (const endpoint of endpoints) {
+    const lies = { dice: dice.fork(`lies of ${endpoint.name}`), trace };
+    endpoint.liar = createLiar(chain, mayForge, lies);
+  }
+  return endpoints;
+}
+
+function createEndpoint(
+  index: number,
+  chain: Chain,
+  signers: readonly SimSigner[],
+  dice: Dice,
+  trace: Trace,
+): WorldEndpoint & { liar: NetworkEndpoint['liar'] } {
+  const endpoint = {
+    name: `node-${index}`,
+    weather: CALM,
+    isDown: false,
+    lag: 0,
+    liar: (): unknown => undefined,
+    answer: createNode(chain, signers, () => {
+      if (endpoint.lag === 0) return 0;
+      const lag = dice.between(0, endpoint.lag);
+      if (lag > 0) trace.count('rpc.lag');
+      return lag;
+    }),
+  };
+  return endpoint;
+}
