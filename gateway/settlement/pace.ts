@@ -97,7 +97,9 @@ export class BlockPace {
 
   /** No phase is known better than to a whole interval, and none less well. */
   #know({ afterMs, atMostMs }: Bounds): void {
-    const end = Math.min(atMostMs, afterMs + this.#intervalMs);
+    // A sight that says nothing of the earliest moment says as little as an interval does.
+    const earliestEnd = afterMs === -Infinity ? atMostMs : afterMs + this.#intervalMs;
+    const end = Math.min(atMostMs, earliestEnd);
     this.#phase = { afterMs: Math.max(afterMs, end - this.#intervalMs), atMostMs: end };
   }
 }
