@@ -7,7 +7,7 @@ import { runWorld } from './world.js';
 /** Worlds that the test command runs; `SIM_SEEDS` asks for others, `npm run sim` for any number. */
 const SEEDS = Number(process.env.SIM_SEEDS ?? 120);
 /** Where faults occur that are rare, and where something was found once (305: a full disk). */
-const SEEDS_OF_NOTE = [305];
+const SEEDS_OF_NOTE = [237, 240, 305, 389];
 /** Two gateways have to get two copies within milliseconds there, which few worlds bring about. */
 const TWO_WINNERS = 200;
 
