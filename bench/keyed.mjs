@@ -150,19 +150,29 @@ async function compare(seconds) {
   }
   const measure = async (name) => {
     const facts = JSON.stringify({ port: servers[name].address().port, key, seconds });
+    const before = process.cpuUsage();
     const child = fork(fileURLToPath(import.meta.url), ['load', facts]);
     const counts = await new Promise((resolve) => child.once('message', resolve));
     const failed = Object.entries(counts).filter(([status]) => status !== '200');
     if (failed.length > 0) throw new Error(`not all were answered: ${JSON.stringify(counts)}`);
+    const { user, system } = process.cpuUsage(before);
+    costs[name].push((user + system) / 1000 / counts[200]);
     return counts[200] / seconds;
   };
   const rates = { with: [], without: [] };
+  const costs = { with: [], without: [] };
   for (const name of ['without', 'with']) await measure(name); // warm up
   for (let round = 0; round < ROUNDS; round++) {
     for (const name of ['without', 'with']) rates[name].push(await measure(name));
   }
   const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
   const [bare, full] = [median(rates.without), median(rates.with)];
+  // Of the gateway's process alone: what others do on the machine shows less in it than in rates.
+  const [bareMs, fullMs] = [median(costs.without), median(costs.with)];
+  console.log(
+    `processor time of a search: ${bareMs.toFixed(2)} ms without, ${fullMs.toFixed(2)} with`,
+  );
+  console.log(`ratio by processor time: ${(bareMs / fullMs).toFixed(2)}`);
   const { writes, commits } = store.health();
   console.log(`keyed searches a second without keys, credits and limits: ${bare.toFixed(0)}`);
   console.log(`keyed searches a second with them:                        ${full.toFixed(0)}`);

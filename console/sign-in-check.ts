@@ -85,7 +85,11 @@ async function read<T>(url: string): Promise<T> {
 }
 
 async function register(server: ServerMetadata, redirectUri: string): Promise<string> {
-  const client = { client_name: 'The check of the console', redirect_uris: [redirectUri] };
+  const client = {
+    client_name: 'The check of the console',
+    application_type: 'web',
+    redirect_uris: [redirectUri],
+  };
   const response = await fetch(server.registration_endpoint, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -122,11 +126,11 @@ export async function finishSignIn(steps: Steps): Promise<void> {
     throw new CheckProblem('The answer belongs to another question, or came from elsewhere.');
   }
   steps.add('You consented, and the answer came back with its state and its issuer.');
-  const token = await exchange(pending, query.get('code') ?? '', steps);
+  const tokens = await exchange(pending, query.get('code') ?? '', steps);
   try {
-    await useToken(pending.url, token, steps);
+    await useToken(pending.url, tokens.access, steps);
   } finally {
-    await revoke(pending, token);
+    await revoke(pending, tokens);
     steps.add('The token was given back: nothing stays connected.');
   }
 }
@@ -143,7 +147,12 @@ async function useToken(url: string, token: string, steps: Steps): Promise<void>
   steps.add('A search was made. It cost 1 credit of the account that you chose.');
 }
 
-async function exchange(pending: Pending, code: string, steps: Steps): Promise<string> {
+interface Tokens {
+  readonly access: string;
+  readonly refresh: string | undefined;
+}
+
+async function exchange(pending: Pending, code: string, steps: Steps): Promise<Tokens> {
   const response = await post(pending.server.token_endpoint, {
     grant_type: 'authorization_code',
     client_id: pending.clientId,
@@ -153,6 +162,7 @@ async function exchange(pending: Pending, code: string, steps: Steps): Promise<s
   });
   const reply = (await response.json()) as {
     access_token?: string;
+    refresh_token?: string;
     scope?: string;
     expires_in?: number;
     error_description?: string;
@@ -161,12 +171,12 @@ async function exchange(pending: Pending, code: string, steps: Steps): Promise<s
     throw new CheckProblem(`It gave no token: ${reply.error_description ?? response.status}`);
   }
   steps.add(`It gave a token for ${reply.scope ?? ''}, good for ${reply.expires_in ?? 0} seconds.`);
-  return reply.access_token;
+  return { access: reply.access_token, refresh: reply.refresh_token };
 }
 
-/** RFC 7009; the server ends with it whatever else came of the same consent. */
-async function revoke({ server, clientId }: Pending, token: string): Promise<void> {
-  await post(server.revocation_endpoint, { client_id: clientId, token });
+/** RFC 7009: a refresh token takes with it whatever else came of the same consent. */
+async function revoke({ server, clientId }: Pending, { refresh, access }: Tokens): Promise<void> {
+  await post(server.revocation_endpoint, { client_id: clientId, token: refresh ?? access });
 }
 
 const post = (url: string, form: Record<string, string>) =>

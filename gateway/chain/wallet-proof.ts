@@ -72,14 +72,14 @@ async function askContract(
   client: Pick<ChainClient, 'request'>,
   signed: { message: string; address: Address; signature: Hex },
 ): Promise<'yes' | 'no' | 'unknown'> {
-  let isOutOfReach = false;
+  const failures: unknown[] = [];
   const request = async ({ method, params }: { method: string; params?: unknown }) => {
     try {
       return await client.request(method, Array.isArray(params) ? params : [], {
         deadlineMs: DEADLINE_MS,
       });
     } catch (error) {
-      isOutOfReach ||= error instanceof ChainUnreachable;
+      failures.push(error);
       throw error;
     }
   };
@@ -89,5 +89,5 @@ async function askContract(
   } catch {
     // What is no signature at all is no signature of this wallet either.
   }
-  return isOutOfReach ? 'unknown' : 'no';
+  return failures.some((error) => error instanceof ChainUnreachable) ? 'unknown' : 'no';
 }

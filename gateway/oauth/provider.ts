@@ -7,6 +7,7 @@ import { DOCUMENT_BYTES_MAX, documentFetch } from './documents.js';
 import { errors, Provider } from './oidc-provider.js';
 import { errorPage, PAGE_POLICY } from './pages.js';
 import { recordAdapter } from './records.js';
+import { registrationId } from './registration.js';
 import { oauthSecrets, type OauthSecrets } from './secrets.js';
 
 export interface AuthorizationServerParts {
@@ -98,6 +99,10 @@ function configuration(parts: AuthorizationServerParts, secrets: OauthSecrets): 
     pkce: { required: () => true },
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
     clientDefaults: {
+      // Most clients run on the person's machine and do not say so. Native ones may come back to a
+      // scheme of their own, and to any port of it (RFC 8252, 7.1 and 7.3): clients register or
+      // describe "http://localhost/callback" and listen on whatever port is free.
+      application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
@@ -131,7 +136,11 @@ function configuration(parts: AuthorizationServerParts, secrets: OauthSecrets): 
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
-      registration: { enabled: true, issueRegistrationAccessToken: false },
+      registration: {
+        enabled: true,
+        issueRegistrationAccessToken: false,
+        idFactory: registrationId(parts.random),
+      },
       revocation: {
         enabled: true,
         allowedPolicy: (_context, client, token) => token.clientId === client.clientId,

@@ -15,8 +15,11 @@ const CREDENTIALS = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']
  */
 const NOT_STORED = new Set(['Session']);
 
-/** Clients that nobody consented to are forgotten after a day: anyone can register one. */
-const UNUSED_CLIENT_MS = 24 * 3_600_000;
+/**
+ * After a day, clients that nobody consented to are forgotten, as anyone can register one, and so are
+ * consents without a token.
+ */
+const UNUSED_MS = 24 * 3_600_000;
 
 /**
  * How long a refresh token that was used goes on working (docs/decisions/refresh-grace.md). A second
@@ -130,43 +133,40 @@ function payloadOf(
 }
 
 /**
- * Removes what has lapsed, connections that nothing is left of, and registered clients that nobody
+ * Removes what has lapsed, consents that nothing is left of, and registered clients that nobody
  * uses. Called now and then.
  */
 export async function sweepRecords(store: Store, clock: Clock): Promise<void> {
   const now = clock.now();
+  const unused = BigInt(now - UNUSED_MS);
   await store.write(async (tx: Kysely<OauthTables>) => {
     await tx.deleteFrom('oauth_records').where('expires_at', '<', BigInt(now)).execute();
+    const issued = tx
+      .selectFrom('oauth_records')
+      .select('grant_id')
+      .where('model', '!=', 'Grant')
+      .where('grant_id', 'is not', null);
+    await tx
+      .deleteFrom('oauth_records')
+      .where('model', '=', 'Grant')
+      .where('created_at', '<', unused)
+      .where('id', 'not in', issued)
+      .execute();
     await tx
       .deleteFrom('oauth_connections')
-      .where('created_at', '<', BigInt(now - UNUSED_CLIENT_MS))
-      .where((is) =>
-        is.not(
-          is.exists(
-            is
-              .selectFrom('oauth_records as live')
-              .select('live.id')
-              .whereRef('live.grant_id', '=', 'oauth_connections.grant_id')
-              .where('live.model', '!=', 'Grant'),
-          ),
-        ),
-      )
+      .where('created_at', '<', unused)
+      .where('grant_id', 'not in', issued)
       .execute();
+    const granted = tx
+      .selectFrom('oauth_records')
+      .select('client_id')
+      .where('model', '=', 'Grant')
+      .where('client_id', 'is not', null);
     await tx
       .deleteFrom('oauth_records')
       .where('model', '=', 'Client')
-      .where('created_at', '<', BigInt(now - UNUSED_CLIENT_MS))
-      .where((is) =>
-        is.not(
-          is.exists(
-            is
-              .selectFrom('oauth_records as granted')
-              .select('granted.id')
-              .where('granted.model', '=', 'Grant')
-              .whereRef('granted.client_id', '=', 'oauth_records.id'),
-          ),
-        ),
-      )
+      .where('created_at', '<', unused)
+      .where('id', 'not in', granted)
       .execute();
   });
 }

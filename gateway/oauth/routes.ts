@@ -27,17 +27,23 @@ export function oauthRoutes(parts: OauthRouteParts): Router {
       next();
       return;
     }
-    request.url = withDefaultScope(request.url);
+    request.url = withOwnScope(request.url);
     serve(request, response).catch(next);
   });
   router.use(consentRoutes(parts));
   return router;
 }
 
-/** A client that names no scope means the only one there is (RFC 6749, 3.3). */
-function withDefaultScope(url: string): string {
-  if (!url.startsWith(`${ROUTES.authorization}?`) || /[?&]scope=/.test(url)) return url;
-  return `${url}&scope=${SEARCH_SCOPE}`;
+/**
+ * Whatever a client asks for, it gets the one scope there is, and is told so with its token (RFC
+ * 6749, 3.3). Clients ask for none, for all that are listed, or for those of other services.
+ */
+function withOwnScope(url: string): string {
+  const [path = '', query = ''] = url.split('?', 2);
+  if (path !== ROUTES.authorization) return url;
+  const params = new URLSearchParams(query);
+  params.set('scope', SEARCH_SCOPE);
+  return `${path}?${params.toString()}`;
 }
 
 const TRIES = { perAddress: 120, windowMs: 60_000, namesMax: 20_000 } as const;

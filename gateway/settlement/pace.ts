@@ -8,39 +8,32 @@
  * middle halves it.
  */
 export class BlockPace {
-  #intervalMs: number;
   #phase: Bounds | undefined;
-  /** The sight from which the interval is measured. */
-  #anchor: { readonly block: bigint; readonly atMs: number } | undefined;
-  /** The block from which others are counted. */
-  #origin = 0n;
+  /** The block from which others are counted, so that numbers stay exact. */
+  #origin: bigint | undefined;
 
   constructor(
     /** Milliseconds from block to block; 0 when blocks come with the transactions. */
     private readonly blockTimeMs: number,
-  ) {
-    this.#intervalMs = blockTimeMs;
-  }
+  ) {}
 
   /** At `nowMs` this was the newest block. */
   sawNewest(block: bigint, nowMs: number): void {
     if (this.blockTimeMs === 0) return;
-    this.#measure(block, nowMs);
     const atMostMs = nowMs - this.#start(block);
     // The answer may have been on its way for a while, and the next block with it.
-    this.#narrow({ afterMs: atMostMs - this.#intervalMs - JITTER_MS, atMostMs });
+    this.#narrow({ afterMs: atMostMs - this.blockTimeMs - JITTER_MS, atMostMs });
   }
 
   /** At `nowMs` this block was there; newer ones may have been, too. */
   saw(block: bigint, nowMs: number): void {
     if (this.blockTimeMs === 0) return;
-    this.#measure(block, nowMs);
     this.#narrow({ afterMs: -Infinity, atMostMs: nowMs - this.#start(block) });
   }
 
   /** At `nowMs` this block was not there yet. */
   missed(block: bigint, nowMs: number): void {
-    if (this.blockTimeMs === 0 || !this.#anchor) return;
+    if (this.blockTimeMs === 0) return;
     this.#narrow({ afterMs: nowMs - this.#start(block), atMostMs: Infinity });
   }
 
@@ -50,57 +43,39 @@ export class BlockPace {
     if (!this.#phase) return AGAIN_MS;
     const { afterMs, atMostMs } = this.#phase;
     const spreadMs = atMostMs - afterMs;
-    const sinceMs = modulo(nowMs - afterMs, this.#intervalMs);
+    const sinceMs = modulo(nowMs - afterMs, this.blockTimeMs);
     const aimMs = spreadMs <= SPREAD_MS ? spreadMs : spreadMs / 2;
     if (sinceMs < aimMs) return Math.max(aimMs - sinceMs, 1);
     // Late blocks are waited for, but not what the last block has not taken along.
     const patienceMs = misses > 0 ? PATIENCE_MS : 0;
     if (sinceMs < spreadMs + patienceMs) return Math.max(AGAIN_MS, (spreadMs - sinceMs) / 2);
-    return this.#intervalMs - sinceMs + aimMs;
+    return this.blockTimeMs - sinceMs + aimMs;
   }
 
   /** When this block starts, counted from the phase, in milliseconds. */
   #start(block: bigint): number {
-    return Number(block - this.#origin) * this.#intervalMs;
-  }
-
-  /**
-   * Learns the interval itself, should blocks come at another pace than was said: over n blocks it is
-   * measured to within an n-th, as each end is off by a block at the most.
-   */
-  #measure(block: bigint, nowMs: number): void {
-    if (!this.#anchor) this.#origin = block;
-    this.#anchor ??= { block, atMs: nowMs };
-    const blocks = Number(block - this.#anchor.block);
-    if (blocks < MEASURED_BLOCKS.min) return;
-    const measuredMs = (nowMs - this.#anchor.atMs) / blocks;
-    if (blocks > MEASURED_BLOCKS.max) this.#anchor = { block, atMs: nowMs };
-    if (Math.abs(measuredMs - this.#intervalMs) <= (2 * this.#intervalMs) / blocks) return;
-    this.#intervalMs = Math.min(Math.max(measuredMs, INTERVAL_MS.min), INTERVAL_MS.max);
-    this.#origin = block;
-    this.#phase = undefined;
+    this.#origin ??= block;
+    return Number(block - this.#origin) * this.blockTimeMs;
   }
 
   #narrow({ afterMs, atMostMs }: Bounds): void {
     const before = this.#phase ?? { afterMs: -Infinity, atMostMs: Infinity };
     // What was learned fades, so that a phase which wanders is followed.
-    const fadeMs = this.#intervalMs / 1000;
+    const fadeMs = this.blockTimeMs / 1000;
     const after = Math.max(before.afterMs - fadeMs, afterMs);
     const atMost = Math.min(before.atMostMs + fadeMs, atMostMs);
     const contradictionMs = after - atMost;
     if (contradictionMs < 0) this.#know({ afterMs: after, atMostMs: atMost });
-    else if (contradictionMs > this.#intervalMs / 4) this.#know({ afterMs, atMostMs });
+    else if (contradictionMs > this.blockTimeMs / 4) this.#know({ afterMs, atMostMs });
     // A block was a little early or late: the new sight is right, and the old ones nearly.
     else if (atMost === atMostMs) this.#know({ afterMs: atMost - JITTER_MS, atMostMs: atMost });
     else this.#know({ afterMs: after, atMostMs: after + JITTER_MS });
   }
 
-  /** No phase is known better than to a whole interval, and none less well. */
+  /** Bounds that are open to one side, or wider than an interval, are an interval wide. */
   #know({ afterMs, atMostMs }: Bounds): void {
-    // A sight that says nothing of the earliest moment says as little as an interval does.
-    const earliestEnd = afterMs === -Infinity ? atMostMs : afterMs + this.#intervalMs;
-    const end = Math.min(atMostMs, earliestEnd);
-    this.#phase = { afterMs: Math.max(afterMs, end - this.#intervalMs), atMostMs: end };
+    const from = Number.isFinite(afterMs) ? afterMs : atMostMs - this.blockTimeMs;
+    this.#phase = { afterMs: from, atMostMs: Math.min(atMostMs, from + this.blockTimeMs) };
   }
 }
 
@@ -121,6 +96,3 @@ const AGAIN_MS = 120;
 /** How long a block that is due is looked for. */
 const PATIENCE_MS = 500;
 const AUTOMINE_LOOK_MS = 15;
-/** Blocks over which the interval is measured. */
-const MEASURED_BLOCKS = { min: 16, max: 4096 };
-const INTERVAL_MS = { min: 50, max: 60_000 };

@@ -18,7 +18,7 @@ export function rerankedPages(words: number): number {
  * What a unit of nearness is worth beside a unit of BM25F. More of it finds phrases without quotes
  * better and bags of keywords worse; `npm run bench:relevance` shows both.
  */
-const NEARNESS_WEIGHT = 0.4;
+export const NEARNESS_WEIGHT = 0.3;
 
 /**
  * Scores are compared as 32-bit floats: the sum of the same terms in another order may differ in

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Kysely } from 'kysely';
 import { prunePeople } from '../../gateway/accounts/people/prune.js';
 import type { PeopleTables } from '../../gateway/accounts/people/schema.js';
-import { openWallets, type Wallets } from '../../gateway/accounts/people/wallets.js';
+import { openWallets, removeWallets, type Wallets } from '../../gateway/accounts/people/wallets.js';
 import { handClock } from '../support/accounts.js';
 import { ENGINES, engineOf } from '../support/engines.js';
 import {
@@ -24,28 +24,31 @@ describe.each(ENGINES)('on %s', (name) => {
   let clock: ReturnType<typeof handClock>;
   let wallets: Wallets;
   let ada: string;
-  let run = 0;
+  let eve: string;
   const engine = engineOf(name);
-  const at = (who: string) => `${who}@wallets-${run}.example`;
+  const at = (who: string) => `${who}@wallets.example`;
   const walletsAt = (publicUrl: string) => {
     const { store, mailer } = world;
     const parts = { store, mailer, clock, random: realRandom, publicUrl };
     return openWallets(parts, keyWalletProof(publicUrl));
   };
 
-  beforeAll(engine.start, 60_000);
-  afterAll(engine.stop);
-  beforeEach(async () => {
-    run += 1;
+  beforeAll(async () => {
+    await engine.start();
     world = await openPeopleWorld(engine.location());
-    clock = handClock(Date.now());
-    wallets = walletsAt(URL);
-    await givenPerson(world, at('ada'));
+    for (const who of ['ada', 'eve']) await givenPerson(world, at(who));
     ada = await personId(world.store, at('ada'));
-  });
-  afterEach(async () => {
+    eve = await personId(world.store, at('eve'));
+  }, 60_000);
+  afterAll(async () => {
     await world.mailer.drain();
     await world.close();
+    await engine.stop();
+  });
+  beforeEach(async () => {
+    for (const person of [ada, eve]) await removeWallets(world.store, person);
+    clock = handClock(Date.now());
+    wallets = walletsAt(URL);
   });
 
   /** What a wallet signs: the message as it came, or as a test changes it. */
@@ -129,8 +132,6 @@ describe.each(ENGINES)('on %s', (name) => {
   });
 
   test('a signature to sign in adds no wallet, one to add it signs nobody in, for others neither', async () => {
-    await givenPerson(world, at('eve'));
-    const eve = await personId(world.store, at('eve'));
     const wallet = someWallet();
     expect((await wallets.add(ada, await signed(wallet))).kind).toBe('no');
     expect((await wallets.signIn(await signed(wallet, { person: ada }))).kind).toBe('no');
@@ -140,8 +141,6 @@ describe.each(ENGINES)('on %s', (name) => {
   });
 
   test('a wallet signs one person in, and at most five do', async () => {
-    await givenPerson(world, at('eve'));
-    const eve = await personId(world.store, at('eve'));
     const wallet = await added();
     expect(await wallets.add(eve, await signed(wallet, { person: eve }))).toMatchObject({
       kind: 'no',
@@ -154,8 +153,6 @@ describe.each(ENGINES)('on %s', (name) => {
   });
 
   test('a wallet that was removed is a stranger again; nobody removes another’s', async () => {
-    await givenPerson(world, at('eve'));
-    const eve = await personId(world.store, at('eve'));
     const wallet = await added();
     expect(await wallets.remove(eve, wallet.address)).toBe('not-found');
     expect(await wallets.remove(ada, wallet.address)).toBe('removed');

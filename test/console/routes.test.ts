@@ -249,7 +249,7 @@ describe('from a page of another site', () => {
 
   test.each(posts)('%s is refused before anything is looked at', async (route) => {
     for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, {}]) {
-      const { status, text } = await call(admin, route, 'x', headers as Record<string, string>);
+      const { status, text } = await call(admin, route, 'x', headers);
       expect(status).toBe(403);
       expect(text).toContain('did not come from a page of this console');
     }

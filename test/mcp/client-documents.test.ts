@@ -93,7 +93,11 @@ describe.each([
 ] as const)('the official client of version %s', (_version, connect) => {
   test('signs in by the address of its description, and goes on when that is gone', async () => {
     const desktop = Object.assign(new Desktop(), { clientMetadataUrl: clientId });
-    send({ ...described, redirect_uris: [desktop.redirectUrl] });
+    // As common clients do: no port is named, and it listens on one that is free.
+    send({
+      ...described,
+      redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+    });
     const client = await connect(development, desktop);
     expect(desktop.saved.client).toMatchObject({ client_id: clientId });
     // The whole sign-in asked for the description once.

@@ -11,7 +11,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { browser, signUp } from '../support/oauth.js';
 import { freePort } from '../support/ports.js';
-import { startTestService, type TestService } from '../support/service.js';
+import type { TestService } from '../support/service.js';
+import { startNamedService } from '../support/named-service.js';
 
 interface Scenarios {
   readonly applicable: Readonly<
@@ -54,11 +55,10 @@ async function output(args: readonly string[]): Promise<string> {
 
 (isInstalled ? describe : describe.skip)('the official conformance suite', () => {
   let service: TestService;
-  let ports: { gateway: number; api: number };
+  let publicUrl: string;
+  let apiOrigin: string;
   beforeAll(async () => {
-    ports = { gateway: await freePort(), api: await freePort() };
-    const env = { PORT: String(ports.gateway), API_PORT: String(ports.api) };
-    service = await startTestService({ env });
+    ({ service, origin: publicUrl, apiOrigin } = await startNamedService());
   });
   afterAll(async () => {
     await service.stop();
@@ -98,7 +98,6 @@ async function output(args: readonly string[]): Promise<string> {
   });
 
   test('passes the scenarios of authorization servers, a person’s consent included', async () => {
-    const publicUrl = `http://localhost:${ports.gateway}`;
     const person = browser(publicUrl);
     await signUp(publicUrl, person);
     const port = await freePort();
@@ -111,7 +110,7 @@ async function output(args: readonly string[]): Promise<string> {
       }),
     });
     const { client_id } = (await registered.json()) as { client_id: string };
-    const resource = `http://localhost:${ports.api}/mcp`;
+    const resource = `${apiOrigin}/mcp`;
     const text = await new Promise<string>((resolve) => {
       const common = ['--url', publicUrl, '--client-id', client_id, '--resource', resource];
       const child = spawn(node ?? '', [suite, 'authorization', ...common, '-p', String(port)]);

@@ -8,8 +8,8 @@ import { chromiumPath, launchChromium } from '../support/chromium.js';
 import { browser as plainBrowser, PERSON, signUp } from '../support/oauth.js';
 import { byHand } from '../support/oauth-client.js';
 import { transfersToPayee } from '../support/pay.js';
-import { freePort } from '../support/ports.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startNamedService } from '../support/named-service.js';
+import type { TestService } from '../support/service.js';
 
 /** What the checks search for. */
 const PAGE = {
@@ -28,11 +28,7 @@ const problems: string[] = [];
 
 (chromiumPath === undefined ? describe.skip : describe)('in a real browser', () => {
   beforeAll(async () => {
-    const [port, apiPort] = [await freePort(), await freePort()];
-    origin = `http://localhost:${port}`;
-    keyed = `http://localhost:${apiPort}`;
-    const env = { PORT: String(port), API_PORT: String(apiPort) };
-    service = await startTestService({ env, pages: [PAGE] });
+    ({ service, origin, apiOrigin: keyed } = await startNamedService({ pages: [PAGE] }));
     await signUp(origin, plainBrowser(origin));
     chromium = await launchChromium();
     const first = await open();
@@ -67,7 +63,7 @@ const problems: string[] = [];
     await made.goto(`${origin}/console/sign-in`);
     await made.getByLabel('E-mail address').fill(PERSON.email);
     await made.getByLabel('Password').fill(PERSON.password);
-    await made.getByRole('button', { name: 'Sign in' }).click();
+    await made.getByRole('button', { name: 'Sign in', exact: true }).click();
     await made.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     session = await made.context().storageState();
   }

@@ -8,15 +8,13 @@ import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { devClient, transfersToPayee } from '../support/pay.js';
 import { checkWaysIn } from '../../scripts/mcp/check.js';
 import { browser, PERSON, signUp } from '../support/oauth.js';
-import { freePort } from '../support/ports.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startNamedService } from '../support/named-service.js';
+import type { TestService } from '../support/service.js';
 
 let service: TestService;
 let publicUrl: string;
 beforeAll(async () => {
-  const [port, apiPort] = [await freePort(), await freePort()];
-  service = await startTestService({ env: { PORT: String(port), API_PORT: String(apiPort) } });
-  publicUrl = `http://localhost:${port}`;
+  ({ service, origin: publicUrl } = await startNamedService());
 });
 afterAll(async () => {
   await service.stop();

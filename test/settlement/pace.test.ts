@@ -68,18 +68,35 @@ describe('after twenty blocks, a block is seen', () => {
     },
   );
 
-  test('also when blocks come at another pace than was said', () => {
-    for (const [intervalMs, saidMs] of [
-      [250, 2000],
-      [1000, 2000],
-      [4000, 2000],
-    ] as const) {
-      const world = { intervalMs, saidMs, jitterMs: 0, phaseMs: 77 };
-      const { looks, lateMs } = follow(world, 200);
-      expect(lateMs).toBeLessThan(120);
-      expect(looks).toBeLessThan(3);
-    }
+  test('also when an endpoint has made up a block of the far future in between', () => {
+    const pace = new BlockPace(2000);
+    pace.sawNewest(10n, 20_000);
+    pace.missed(11n, 21_950);
+    pace.saw(11n, 22_000);
+    const wait = pace.untilLook(22_100, 0);
+    pace.sawNewest(1_000_000_000n, 22_200);
+    pace.sawNewest(11n, 22_300);
+    pace.missed(12n, 23_950);
+    pace.saw(12n, 24_000);
+    expect(Math.abs(pace.untilLook(24_100, 0) - wait)).toBeLessThan(150);
   });
+});
+
+test('sights that contradict each other, or come in any order, never leave it without a moment to look', () => {
+  const random = seededRandom(3);
+  const pace = new BlockPace(2000);
+  let now = 0;
+  for (let i = 0; i < 2000; i += 1) {
+    now += random() * 5000;
+    const block = BigInt(Math.floor(random() * 1000));
+    const sight = Math.floor(random() * 3);
+    if (sight === 0) pace.saw(block, now);
+    else if (sight === 1) pace.missed(block, now);
+    else pace.sawNewest(block, now);
+    const wait = pace.untilLook(now, i % 4);
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(4000);
+  }
 });
 
 test('a chain that mines with each transaction is looked at again and again', () => {

@@ -3,6 +3,9 @@
  * however: Node tells of each request that any server takes up (`diagnostics_channel`).
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+// Before anything listens: a channel that Node's http does not hold yet may be collected and made
+// anew, and whoever listens afterwards hears nothing.
+import 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Exchange } from './interface-document.js';
 

@@ -87,7 +87,7 @@ type Changes = Readonly<Record<string, string | undefined>>;
 
 /** The steps of a sign-in by hand, for what a good client never sends; in a browser of its own. */
 export function byHand(service: SignInPlace, person?: ReturnType<typeof browser>) {
-  const register = async (changes: Changes = {}) => {
+  const register = async (changes: object = {}) => {
     const client = { client_name: 'By hand', redirect_uris: [REDIRECT_URI], ...changes };
     const registered = await fetch(`${service.origin}/oauth/register`, {
       method: 'POST',

@@ -94,7 +94,8 @@ export function operatorAccountPages(router: Router, parts: ConsoleParts, guard:
           return show(viewer, response, id, notice('bad', operation), 400);
         }
         if (textOf(request, 'confirmed', 3) !== 'yes') {
-          return confirm(viewer, response, await accounts.read(id), { operation, request });
+          confirm(viewer, response, await accounts.read(id), { operation, request });
+          return;
         }
         return perform(operations, { viewer, response, id, operation });
       }),

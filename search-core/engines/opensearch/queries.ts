@@ -1,10 +1,10 @@
 import type { SearchRequest } from '../../contract.js';
 import type { Query } from '../../query/parse.js';
+import { NEARNESS_WEIGHT } from '../../rank/rerank.js';
 
 /** As the embedded engine weighs a title (`rank/bm25f.ts`). */
 const FIELDS = ['title_words^3', 'body_words'];
-/** What nearness is worth beside BM25, and how far apart neighbours may stand (`rank/`). */
-const NEARNESS_WEIGHT = 0.4;
+/** How far apart neighbours may stand: about as far as in `rank/nearness.ts`. */
 const SLOP = 5;
 
 /**

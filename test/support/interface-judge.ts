@@ -1,0 +1,27 @@
+/**
+ * A thread of its own that judges answers: loading the validator and compiling its schemas takes
+ * longer than a server of a test may stand still.
+ */
+import { parentPort } from 'node:worker_threads';
+import { judge, type Exchange } from './interface-document.js';
+
+/** What is said of answers: how many of each kind there were, and what is wrong. */
+export interface Verdict {
+  readonly seen: readonly string[];
+  readonly problems: readonly string[];
+}
+
+parentPort?.on('message', (exchanges: readonly Exchange[]) => {
+  const judged = exchanges.flatMap((cloned) => {
+    const exchange = { ...cloned, body: Buffer.from(cloned.body) };
+    const judgement = judge(exchange);
+    return judgement ? [{ ...exchange, ...judgement }] : [];
+  });
+  const problems = judged.flatMap(({ method, path, status, body, faults }) =>
+    faults.map(
+      (fault) => `${method} ${path} ${status}: ${fault}\n  ${body.toString().slice(0, 300)}`,
+    ),
+  );
+  const verdict: Verdict = { seen: judged.map(({ operation }) => operation), problems };
+  parentPort?.postMessage(verdict);
+});
