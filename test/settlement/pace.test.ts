@@ -117,3 +117,11 @@ test('what the last block has not taken along is looked for in the next ones onl
   }
   expect(looks).toBeLessThan(30 * 7);
 });
+
+test('a first sight that does not tell the newest block is enough to know when to look', () => {
+  const pace = new BlockPace(2000);
+  pace.saw(10n, 5000);
+  const wait = pace.untilLook(5000, 0);
+  expect(wait).toBeGreaterThan(0);
+  expect(wait).toBeLessThanOrEqual(2000);
+});

