@@ -156,7 +156,7 @@ function meterWith(
       recorder.record({
         requestId,
         accountId: caller.account.id,
-        keyId: caller.key.id,
+        key: caller.key,
         outcome: isOk ? 'ok' : reply.refusal.code,
         latencyMs: clock.monotonicMs() - startedMs,
         credits: isOk ? 1 : 0,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { paymentsInFlight, revenueByDay } from '../../gateway/accounts/revenue.js';
 import { toCsv } from '../../gateway/accounts/usage/csv.js';
+import type { PeopleTables } from '../../gateway/accounts/people/schema.js';
 import { usageRecorder, type UsageRecorder } from '../../gateway/accounts/usage/recorder.js';
 import { USAGE_DIMENSIONS, usageReport } from '../../gateway/accounts/usage/report.js';
 import { openKeys } from '../../gateway/keys/keys.js';
@@ -18,7 +19,7 @@ describe.each(ENGINES)('on %s', (name) => {
   let clock: ReturnType<typeof handClock>;
   let recorder: UsageRecorder;
   let account: string;
-  let keyId: string;
+  let ownKey: { id: string; name: string; createdBy: string | null };
 
   beforeAll(async () => {
     await engine.start();
@@ -35,14 +36,19 @@ describe.each(ENGINES)('on %s', (name) => {
     clock = handClock(Date.UTC(2026, 10, 21, 23, 30));
     recorder = usageRecorder(store, clock, silentLog);
     account = await givenAccount(store);
-    ({ id: keyId } = await openKeys(store, clock, realRandom).create(account, null, { name: 'k' }));
+    const { id } = await openKeys(store, clock, realRandom).create(account, null, { name: 'k' });
+    ownKey = { id, name: 'k', createdBy: null };
   });
 
-  const record = (outcome: 'ok' | 'upstream_error', latencyMs = 7) => {
+  const record = (
+    outcome: 'ok' | 'upstream_error',
+    latencyMs = 7,
+    key: { id: string; name: string; createdBy: string | null } = ownKey,
+  ) => {
     const requestId = realRandom.uuid();
     const request = { query: 'a query', maxResults: 10, maxDescriptionLength: 3000 };
     const credits = outcome === 'ok' ? 1 : 0;
-    recorder.record({ requestId, accountId: account, keyId, outcome, latencyMs, credits, request });
+    recorder.record({ requestId, accountId: account, key, outcome, latencyMs, credits, request });
     return requestId;
   };
   const range = { from: new Date('2026-11-21'), to: new Date('2026-11-23') };
@@ -84,6 +90,22 @@ describe.each(ENGINES)('on %s', (name) => {
     expect(await read('member')).toEqual([['operator', 5, 1, 4]]);
   });
 
+  test('a tool client counts by its name and its person, also when its connection has ended', async () => {
+    const id = realRandom.uuid();
+    await store.write((tx: Kysely<PeopleTables>) =>
+      sql`insert into people (id, name, email, "emailVerified", "createdAt", "updatedAt")
+        values (${id}, 'Ada', ${`${id}@example.org`}, ${name === 'PostgreSQL' ? true : 1n},
+        '2026-11-21T00:00:00.000Z', '2026-11-21T00:00:00.000Z')`.execute(tx),
+    );
+    const connection = { id: 'oauth:gone', name: 'Editor', createdBy: id };
+    const requestId = record('ok', 7, connection);
+    await recorder.flush();
+    const report = usageReport(store);
+    expect((await report.read(account, range, 'key'))[0]?.name).toBe('Editor');
+    expect((await report.read(account, range, 'member'))[0]?.name).toBe('Ada');
+    expect((await report.inspect(account, requestId))?.keyName).toBe('Editor');
+  });
+
   test('an account sees nothing of another', async () => {
     const id = record('ok');
     await recorder.flush();
@@ -106,7 +128,8 @@ describe.each(ENGINES)('on %s', (name) => {
       silentLog,
     );
     const requestId = realRandom.uuid();
-    shaky.record({ requestId, accountId: account, keyId, outcome: 'ok', latencyMs: 1, credits: 1 });
+    const spent = { outcome: 'ok', latencyMs: 1, credits: 1 } as const;
+    shaky.record({ requestId, accountId: account, key: ownKey, ...spent });
     await shaky.flush();
     isDown = false;
     await shaky.flush();

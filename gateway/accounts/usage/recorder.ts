@@ -9,7 +9,8 @@ import type { UsageTables } from './schema.js';
 interface UsageEvent {
   readonly requestId: string;
   readonly accountId: string;
-  readonly keyId: string;
+  /** The key, or the connection of a tool client, with whoever made it. */
+  readonly key: { readonly id: string; readonly name: string; readonly createdBy: string | null };
   readonly outcome: 'ok' | RefusalCode;
   /** Milliseconds from the request's arrival to its reply. */
   readonly latencyMs: number;
@@ -79,6 +80,13 @@ export function usageRecorder(store: Store, clock: Clock, log: Log): UsageRecord
       try {
         await store.write(async (tx: Kysely<UsageTables>) => {
           for (const counter of counted.values()) await addCounter(tx, counter);
+          for (const chunk of inChunks(callersOf(kept))) {
+            await tx
+              .insertInto('usage_callers')
+              .values([...chunk])
+              .onConflict((conflict) => conflict.columns(['account_id', 'key_id']).doNothing())
+              .execute();
+          }
           for (const chunk of inChunks(kept.map(rowOf))) {
             await tx
               .insertInto('requests')
@@ -105,7 +113,7 @@ function count(counters: Map<string, Counter>, event: UsageEvent, at: number): v
   const counter: Counter = {
     account_id: event.accountId,
     hour: Math.floor(at / HOUR_MS),
-    key_id: event.keyId,
+    key_id: event.key.id,
     outcome: event.outcome,
     latency_ms: latencyClass(event.latencyMs),
     searches: 1,
@@ -142,12 +150,23 @@ async function addCounter(tx: Kysely<UsageTables>, counter: Counter): Promise<vo
     .execute();
 }
 
+/** Whoever searched, once each. */
+function callersOf(kept: readonly KeptRequest[]) {
+  const callers = kept.map(({ event: { accountId, key } }) => ({
+    account_id: accountId,
+    key_id: key.id,
+    name: key.name,
+    person_id: key.createdBy,
+  }));
+  return [...new Map(callers.map((one) => [`${one.account_id} ${one.key_id}`, one])).values()];
+}
+
 function rowOf({ event, at }: KeptRequest) {
   const { request } = event;
   return {
     id: event.requestId,
     account_id: event.accountId,
-    key_id: event.keyId,
+    key_id: event.key.id,
     at,
     query: request?.query ?? '',
     max_results: request?.maxResults ?? 0,

@@ -57,8 +57,8 @@ const HOUR_MS = 3600 * 1000;
 const GROUPS = {
   hour: sql<bigint | string>`hour`,
   day: sql<bigint | string>`hour / 24`,
-  key: sql<bigint | string>`key_id`,
-  member: sql<bigint | string>`coalesce(created_by, '')`,
+  key: sql<bigint | string>`usage_hours.key_id`,
+  member: sql<bigint | string>`coalesce(api_keys.created_by, usage_callers.person_id, '')`,
   outcome: sql<bigint | string>`outcome`,
   latency: sql<bigint | string>`latency_ms`,
 } as const;
@@ -71,6 +71,11 @@ export function usageReport(store: Store): UsageReport {
         db
           .selectFrom('usage_hours')
           .leftJoin('api_keys', 'api_keys.id', 'usage_hours.key_id')
+          .leftJoin('usage_callers', (join) =>
+            join
+              .onRef('usage_callers.account_id', '=', 'usage_hours.account_id')
+              .onRef('usage_callers.key_id', '=', 'usage_hours.key_id'),
+          )
           .select([
             group.as('name'),
             sql<bigint>`cast(sum(searches) as bigint)`.as('searches'),
@@ -112,8 +117,13 @@ async function readRequests(
     const query = db
       .selectFrom('requests')
       .leftJoin('api_keys', 'api_keys.id', 'requests.key_id')
+      .leftJoin('usage_callers', (join) =>
+        join
+          .onRef('usage_callers.account_id', '=', 'requests.account_id')
+          .onRef('usage_callers.key_id', '=', 'requests.key_id'),
+      )
       .selectAll('requests')
-      .select('api_keys.name as key_name')
+      .select(sql<string | null>`coalesce(api_keys.name, usage_callers.name)`.as('key_name'))
       .where('requests.account_id', '=', accountId);
     const picked = requestId === undefined ? query : query.where('requests.id', '=', requestId);
     return picked.orderBy('at', 'desc').orderBy('requests.id').limit(count).execute();
@@ -150,9 +160,13 @@ async function namesOf(
     case 'key': {
       const rows = await store.read((db: Kysely<Tables>) =>
         db
-          .selectFrom('api_keys')
-          .select(['id', 'name'])
-          .where('account_id', '=', accountId)
+          .selectFrom('usage_callers')
+          .leftJoin('api_keys', 'api_keys.id', 'usage_callers.key_id')
+          .select([
+            'usage_callers.key_id as id',
+            sql<string>`coalesce(api_keys.name, usage_callers.name)`.as('name'),
+          ])
+          .where('usage_callers.account_id', '=', accountId)
           .execute(),
       );
       const names = new Map(rows.map(({ id, name }) => [id, name]));
@@ -162,10 +176,10 @@ async function namesOf(
       const rows = await store.read((db: Kysely<Tables>) =>
         db
           .selectFrom('people')
-          .innerJoin('api_keys', 'api_keys.created_by', 'people.id')
+          .innerJoin('usage_callers', 'usage_callers.person_id', 'people.id')
           .select(['people.id', 'people.name'])
           .distinct()
-          .where('api_keys.account_id', '=', accountId)
+          .where('usage_callers.account_id', '=', accountId)
           .execute(),
       );
       const names = new Map(rows.map(({ id, name }) => [id, name]));

@@ -30,7 +30,16 @@ interface RequestRow {
   credits: Int;
 }
 
+/** Who searched, by the name of that time: keys stay in the books, connections are deleted. */
+interface UsageCallerRow {
+  account_id: string;
+  key_id: string;
+  name: string;
+  person_id: string | null;
+}
+
 export interface UsageTables {
+  usage_callers: UsageCallerRow;
   usage_hours: UsageHourRow;
   requests: RequestRow;
 }
@@ -65,6 +74,18 @@ export const USAGE_MIGRATIONS: readonly Migration[] = [
       `create index requests_of_account on requests (account_id, at)`,
       // What has been kept for long enough is found without a walk.
       `create index requests_by_age on requests (at)`,
+    ],
+  },
+  {
+    name: 'accounts-007-usage-callers',
+    statements: ({ strict }) => [
+      `create table usage_callers (
+        account_id text not null references accounts (id),
+        key_id text not null,
+        name text not null,
+        person_id text,
+        primary key (account_id, key_id)
+      ) ${strict}`,
     ],
   },
 ];
