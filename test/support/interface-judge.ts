@@ -11,7 +11,13 @@ export interface Verdict {
   readonly problems: readonly string[];
 }
 
-parentPort?.on('message', (exchanges: readonly Exchange[]) => {
+/** The answers that came during one test. */
+interface Batch {
+  readonly exchanges: readonly Exchange[];
+  readonly test: string;
+}
+
+parentPort?.on('message', ({ exchanges, test }: Batch) => {
   const judged = exchanges.flatMap((cloned) => {
     const exchange = { ...cloned, body: Buffer.from(cloned.body) };
     const judgement = judge(exchange);
@@ -19,7 +25,8 @@ parentPort?.on('message', (exchanges: readonly Exchange[]) => {
   });
   const problems = judged.flatMap(({ method, path, status, body, faults }) =>
     faults.map(
-      (fault) => `${method} ${path} ${status}: ${fault}\n  ${body.toString().slice(0, 300)}`,
+      (fault) =>
+        `${method} ${path} ${status}: ${fault} (in "${test}")\n  ${body.toString().slice(0, 300)}`,
     ),
   );
   const verdict: Verdict = { seen: judged.map(({ operation }) => operation), problems };

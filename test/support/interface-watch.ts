@@ -19,13 +19,14 @@ export function takeExchanges(): readonly Exchange[] {
   return taken;
 }
 
-/** Starts to listen; returns how to stop. */
-export function watchAnswers(): () => void {
+/** Starts to listen, and tells of each answer that there was one; returns how to stop. */
+export function watchAnswers(onAnswer: () => void): () => void {
+  const onRequest = (message: unknown) => keepAnswer(message, onAnswer);
   subscribe(CHANNEL, onRequest);
   return () => void unsubscribe(CHANNEL, onRequest);
 }
 
-function onRequest(message: unknown): void {
+function keepAnswer(message: unknown, onAnswer: () => void): void {
   const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
   const { method = '', url = '' } = request;
   const chunks: Buffer[] = [];
@@ -48,6 +49,7 @@ function onRequest(message: unknown): void {
         ...{ method, path, headers, status: response.statusCode },
         body: Buffer.concat(chunks),
       });
+      onAnswer();
     }
     return end.apply(response, args);
   }) as typeof end;
