@@ -7,6 +7,7 @@ import { refuse } from '../../gateway/domain/refusal.js';
 import { CHROMIUM_MISSING, chromiumPath, launchChromium } from '../support/chromium.js';
 import { openConsoleWorld, type ConsoleWorld } from '../support/console.js';
 import { PASSWORD } from '../support/people.js';
+import { until } from '../support/until.js';
 
 if (chromiumPath === undefined) process.stderr.write(`${CHROMIUM_MISSING}\n`);
 const inBrowser = chromiumPath === undefined ? describe.skip : describe;
@@ -118,7 +119,11 @@ inBrowser('the console in a real browser', () => {
     await page.getByText('1 results in').waitFor();
     expect(await page.locator('#results li').count()).toBe(1);
 
-    await page.waitForTimeout(1500); // until usage is written
+    await until(async () => {
+      // Usage is written in batches.
+      await page.goto(`${world.url}/console/requests`);
+      return (await page.getByRole('row', { name: /viem sign typed data/ }).count()) === 1;
+    });
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
     const figures = await page.locator('.figures').innerText();
