@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { sql, type Kysely } from 'kysely';
 import { memoryLimits, type Limits } from '../../gateway/limits/limits.js';
 import { LIMIT_MIGRATIONS } from '../../gateway/limits/schema.js';
@@ -79,6 +80,32 @@ describe('a rate that two gateways share', () => {
     // And the rate is there to be used: three whole seconds' worth at the least.
     expect(admitted).toBeGreaterThanOrEqual(3 * limit);
   }, 30_000);
+
+  test('no schedule of requests over both gateways gets more than the limit into a second', async () => {
+    const requests = fc.array(fc.record({ gateway: fc.nat(1), afterMs: fc.nat(1200) }), {
+      minLength: 10,
+      maxLength: 60,
+    });
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 12 }), requests, async (limit, schedule) => {
+        const id = `schedule-${(runs += 1)}`;
+        const answers = await Promise.all(
+          schedule.map(async ({ gateway, afterMs }) => {
+            await realClock.sleep(afterMs);
+            return gatewayOf(gateway).admit(caller(id, limit));
+          }),
+        );
+        const times = await admissions(id);
+        expect(times).toHaveLength(answers.filter(({ kind }) => kind === 'admitted').length);
+        for (const start of times) {
+          const inSecond = times.filter((at) => at >= start && at < start + 1000);
+          expect(inSecond.length).toBeLessThanOrEqual(limit);
+        }
+      }),
+      { numRuns: 6, endOnFailure: true },
+    );
+  });
 
   test('a burst at both is one burst', async () => {
     const answers = await Promise.all(
