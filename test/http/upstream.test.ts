@@ -17,7 +17,7 @@ let bearer: { authorization: string };
 beforeAll(async () => {
   core = await startFakeSearchCore();
   service = await startTestService({
-    env: { SEARCH_CORE_URL: core.url, UPSTREAM_TIMEOUT_MS: '300' },
+    env: { SEARCH_CORE_URL: core.url, UPSTREAM_TIMEOUT_MS: '2000' },
   });
   bearer = { authorization: `Bearer ${service.dev.apiKey}` };
 }, 60_000);
