@@ -5,6 +5,7 @@ import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import type { Authorization, SignedAuthorization } from '../payment/authorization.js';
 import { reasons } from '../x402/reasons.js';
+import { refuseFullQueue, refuseShortWindow } from './admission.js';
 import type { BlockFacts, Receipt } from './chain.js';
 import { ChainFacts } from './facts.js';
 import { type Facilitator, FacilitatorSilent, type SettleAnswer } from './facilitator.js';
@@ -111,25 +112,14 @@ export class FacilitatedSettlement {
         { retryAfterSeconds: 10 },
       );
     }
-    if (this.#active.size >= settings.queuePaymentsMax) {
-      return refuse(
-        'service_unavailable',
-        'Too many payments wait to be settled. Nothing was charged; send the same payment again.',
-        { retryAfterSeconds: 2 },
-      );
-    }
     const blocks = 2 + settings.confirmations;
     const needed =
       settings.searchSeconds +
       HAND_OVER_SECONDS +
       Math.ceil((blocks * settings.blockTimeMs) / 1000);
-    const left = validBefore - this.#facts.now();
-    if (left > needed) return undefined;
-    return refuse(
-      'payment_invalid',
-      `The authorization expires in ${Math.max(left, 0)} s, but a search and its settlement may ` +
-        `take ${needed} s. Sign one that is valid for longer.`,
-      { reason: 'invalid_exact_evm_payload_authorization_valid_before' },
+    return (
+      refuseFullQueue(this.#active.size, settings.queuePaymentsMax) ??
+      refuseShortWindow(validBefore, this.#facts.now(), needed)
     );
   }
 

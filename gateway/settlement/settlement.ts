@@ -1,9 +1,9 @@
 import { refuse, type Refusal } from '../domain/refusal.js';
-import type { UnixSeconds } from '../domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import { maySign } from '../ledger/status.js';
 import type { Authorization } from '../payment/authorization.js';
+import { refuseFullQueue, refuseShortWindow } from './admission.js';
 import type { BlockFacts } from './chain.js';
 import { ChainFacts } from './facts.js';
 import { BlockFollower } from './follower.js';
@@ -108,14 +108,10 @@ export class Settlement {
         { retryAfterSeconds: 30 },
       );
     }
-    if (this.#queue.size >= queuePaymentsMax) {
-      return refuse(
-        'service_unavailable',
-        'Too many payments wait to be settled. Nothing was charged; send the same payment again.',
-        { retryAfterSeconds: 2 },
-      );
-    }
-    return this.#refuseShortWindow(authorization.validBefore);
+    return (
+      refuseFullQueue(this.#queue.size, queuePaymentsMax) ??
+      refuseShortWindow(authorization.validBefore, this.#facts.now(), this.#secondsNeeded())
+    );
   }
 
   /** Settles a served payment; says `pending` after `waitMs` while the work goes on. */
@@ -157,19 +153,12 @@ export class Settlement {
     return open();
   }
 
-  #refuseShortWindow(validBefore: UnixSeconds): Refusal | undefined {
+  /** For a search and its settlement behind all that wait now. */
+  #secondsNeeded(): number {
     const { settings } = this.parts;
     const batches = Math.ceil((this.#queue.size + 1) / settings.batchPaymentsMax);
     const blocks = 2 + Math.ceil(batches / this.#lanes.length) * settings.confirmations;
-    const needed = settings.searchSeconds + Math.ceil((blocks * settings.blockTimeMs) / 1000);
-    const left = validBefore - this.#facts.now();
-    if (left > needed) return undefined;
-    return refuse(
-      'payment_invalid',
-      `The authorization expires in ${Math.max(left, 0)} s, but a search and its settlement may ` +
-        `take ${needed} s. Sign one that is valid for longer.`,
-      { reason: 'invalid_exact_evm_payload_authorization_valid_before' },
-    );
+    return settings.searchSeconds + Math.ceil((blocks * settings.blockTimeMs) / 1000);
   }
 
   #enqueue(payment: Payment): void {
