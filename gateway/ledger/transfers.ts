@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import type { Clock } from '../domain/ports.js';
-import type { Address, Bytes32, TransactionHash, UnixMillis } from '../domain/units.js';
+import type { Bytes32, TransactionHash, UnixMillis } from '../domain/units.js';
 import type { Store } from '../store/store.js';
 import { FailureBooks } from './failures.js';
 import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
-import { type Intent, loadIntents, type NewIntent, type NewTransaction } from './intents.js';
+import { IntentBooks } from './intent-books.js';
+import type { NewIntent, NewTransaction } from './intents.js';
 import type { Payment } from './payment.js';
 import { pruneReplies, pruneRows, type Retention } from './retention.js';
 import {
@@ -49,6 +50,7 @@ class SigningRefused extends Error {
 export class TransferBooks {
   readonly leases: LeaseBooks;
   readonly failures: FailureBooks;
+  readonly intents: IntentBooks;
 
   constructor(
     private readonly store: Store,
@@ -56,6 +58,7 @@ export class TransferBooks {
   ) {
     this.leases = new LeaseBooks(store, clock);
     this.failures = new FailureBooks(store, clock);
+    this.intents = new IntentBooks(store);
   }
 
   /**
@@ -178,22 +181,6 @@ export class TransferBooks {
     return this.store.write(async (tx: LedgerTx) => {
       const changes = { mined_at: BigInt(this.clock.now()), mined_hash: null };
       await tx.updateTable('intents').set(changes).where('id', '=', intentId).execute();
-    });
-  }
-
-  /**
-   * Opens the intents of a relayer again that count as mined although the chain has not used their
-   * nonces, from `used` on: a reorganization took their transactions back. Returns how many.
-   */
-  async reopenIntents(chainId: number, relayer: Address, used: bigint): Promise<number> {
-    const vanished = await this.store.read((db: LedgerTx) =>
-      vanishedIntents(db, chainId, relayer, used),
-    );
-    if (vanished.length === 0) return 0;
-    return this.store.write(async (tx: LedgerTx) => {
-      const changes = { mined_at: null, mined_hash: null };
-      await tx.updateTable('intents').set(changes).where('id', 'in', vanished).execute();
-      return vanished.length;
     });
   }
 
@@ -356,67 +343,6 @@ export class TransferBooks {
       return rows.map(paymentOf);
     });
   }
-
-  /** The intents of a relayer whose nonce is still open, in order of nonces. */
-  openIntents(chainId: number, relayer: Address): Promise<Intent[]> {
-    return this.store.read(async (db: LedgerTx) => {
-      const rows = await db
-        .selectFrom('intents')
-        .selectAll()
-        .where('chain_id', '=', BigInt(chainId))
-        .where('relayer', '=', relayer)
-        .where('mined_at', 'is', null)
-        .orderBy('relayer_nonce')
-        .execute();
-      return loadIntents(db, rows);
-    });
-  }
-
-  /** The nonces from `from` on that the books know for a relayer. */
-  async noncesFrom(chainId: number, relayer: Address, from: bigint): Promise<Set<bigint>> {
-    const rows = await this.store.read((db: LedgerTx) =>
-      db
-        .selectFrom('intents')
-        .select('relayer_nonce')
-        .where('chain_id', '=', BigInt(chainId))
-        .where('relayer', '=', relayer)
-        .where('relayer_nonce', '>=', from)
-        .execute(),
-    );
-    return new Set(rows.map((row) => row.relayer_nonce));
-  }
-
-  /** The highest nonce that the books know for a relayer. */
-  async lastNonce(chainId: number, relayer: Address): Promise<bigint | undefined> {
-    const row = await this.store.read((db: LedgerTx) =>
-      db
-        .selectFrom('intents')
-        .select('relayer_nonce')
-        .where('chain_id', '=', BigInt(chainId))
-        .where('relayer', '=', relayer)
-        .orderBy('relayer_nonce', 'desc')
-        .limit(1)
-        .executeTakeFirst(),
-    );
-    return row?.relayer_nonce;
-  }
-}
-
-async function vanishedIntents(
-  db: LedgerTx,
-  chainId: number,
-  relayer: Address,
-  used: bigint,
-): Promise<string[]> {
-  const rows = await db
-    .selectFrom('intents')
-    .select('id')
-    .where('chain_id', '=', BigInt(chainId))
-    .where('relayer', '=', relayer)
-    .where('relayer_nonce', '>=', used)
-    .where('mined_at', 'is not', null)
-    .execute();
-  return rows.map((row) => row.id);
 }
 
 async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {

@@ -106,7 +106,7 @@ export class Lane {
       return;
     }
     const used = await chain.nonce(this.address);
-    const last = await books.lastNonce(chain.chainId, this.address);
+    const last = await books.intents.lastNonce(chain.chainId, this.address);
     this.#nextNonce = last === undefined || last + 1n < used ? used : last + 1n;
     await this.#takeUp(used);
     await this.#fillGaps(used);
@@ -272,7 +272,7 @@ export class Lane {
   /** Takes up the open intents of the books, those included whose blocks are gone. */
   async #takeUp(used: bigint): Promise<void> {
     const { books, chain, log } = this.parts;
-    const reopened = await books.reopenIntents(chain.chainId, this.address, used);
+    const reopened = await books.intents.reopen(chain.chainId, this.address, used);
     if (reopened > 0) log.warn({ relayer: this.address, reopened }, 'mined transactions vanished');
     await this.#flyOpenIntents();
   }
@@ -285,7 +285,7 @@ export class Lane {
   async #flyOpenIntents(): Promise<void> {
     const { books, chain } = this.parts;
     if (this.#underway > 0) return;
-    const open = await books.openIntents(chain.chainId, this.address);
+    const open = await books.intents.open(chain.chainId, this.address);
     if (this.#underway > 0) return;
     const flying = new Set([...this.#flying].map((flight) => flight.intent.id));
     const grounded = open.filter((intent) => !flying.has(intent.id));
@@ -297,7 +297,7 @@ export class Lane {
   /** Closes nonces below ours that nobody will ever use, so that ours can be mined. */
   async #fillGaps(used: bigint): Promise<void> {
     const { books, chain, log } = this.parts;
-    const known = await books.noncesFrom(chain.chainId, this.address, used);
+    const known = await books.intents.noncesFrom(chain.chainId, this.address, used);
     for (let nonce = used; nonce < this.#nextNonce; nonce += 1n) {
       if (known.has(nonce)) continue;
       log.warn({ relayer: this.address, nonce: nonce.toString() }, 'filling a nonce gap');

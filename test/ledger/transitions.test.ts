@@ -145,7 +145,7 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       for (const count of live.values()) expect(count).toBe(1);
     }
     // I7: the nonces of the relayer are contiguous.
-    const nonces = await books.noncesFrom(8453, RELAYER, 0n);
+    const nonces = await books.intents.noncesFrom(8453, RELAYER, 0n);
     expect([...nonces].sort((a, b) => Number(a - b))).toEqual(
       Array.from({ length: Number(nonce) }, (_, index) => BigInt(index)),
     );

@@ -57,7 +57,7 @@ test('a nonce that nobody will ever use is found at the start and filled, so tha
     transaction: signed.hash,
   });
   expect(await usedNonces()).toBe(Number(used) + 2);
-  expect(await next.books.noncesFrom(chain.chainId, chain.relayerAddress, used)).toEqual(
+  expect(await next.books.intents.noncesFrom(chain.chainId, chain.relayerAddress, used)).toEqual(
     new Set([used, used + 1n]),
   );
   expect(await chain.transfers(payer.address)).toHaveLength(1);
@@ -79,7 +79,7 @@ test('a nonce that a reorganization frees below a waiting one is found and fille
   expect(await bench.settlement.settle(payment.id, WAIT)).toMatchObject({ kind: 'settled' });
   expect(await usedNonces()).toBe(used + 2);
   const { chainId, relayerAddress } = chain;
-  expect(await bench.books.noncesFrom(chainId, relayerAddress, BigInt(used))).toEqual(
+  expect(await bench.books.intents.noncesFrom(chainId, relayerAddress, BigInt(used))).toEqual(
     new Set([BigInt(used), BigInt(used) + 1n]),
   );
   expect(await chain.transfers(payer.address)).toHaveLength(1);

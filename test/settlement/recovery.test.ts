@@ -65,7 +65,7 @@ describe('after a process dies', () => {
     expect(outcome).toMatchObject({ kind: 'settled', reply: someReply() });
     expect(await chain.transfers(payer.address)).toMatchObject([{ value: 50n, to: chain.payTo }]);
     expect(await chain.client.getTransactionCount({ address: chain.relayerAddress })).toBe(
-      Number(await next.books.lastNonce(chain.chainId, chain.relayerAddress)) + 1,
+      Number(await next.books.intents.lastNonce(chain.chainId, chain.relayerAddress)) + 1,
     );
   });
 

@@ -89,7 +89,7 @@ test('an intent that another gateway opened again comes to its end', async () =>
   await bench.books.recordReorged(settled.transaction);
   const { chainId, relayerAddress } = chain;
   const deadline = Date.now() + 20_000;
-  while ((await bench.books.openIntents(chainId, relayerAddress)).length > 0) {
+  while ((await bench.books.intents.open(chainId, relayerAddress)).length > 0) {
     if (Date.now() > deadline) throw new Error('nobody takes it up');
     await realClock.sleep(50);
   }

@@ -121,7 +121,7 @@ async function reconciled(chain: ReachedChain, books: AuditBooks): Promise<strin
 
 async function contiguous(chain: ReachedChain, store: Store): Promise<string[]> {
   const { relayerAddress, chainId, client } = chain;
-  const last = await new TransferBooks(store, realClock).lastNonce(chainId, relayerAddress);
+  const last = await new TransferBooks(store, realClock).intents.lastNonce(chainId, relayerAddress);
   const used = await client.getTransactionCount({ address: relayerAddress });
   const known = last === undefined ? 0 : Number(last) + 1;
   return used === known ? [] : [`the chain has ${used} nonces of the relayer, the books ${known}`];
