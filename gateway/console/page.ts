@@ -161,6 +161,17 @@ export function field(input: {
 
 type Cell = Html | string | number;
 
+/** Names with their values, one below the other. */
+export function facts(rows: readonly (readonly [string, Html | string])[]): Html {
+  return html`<dl class="facts">
+    ${rows.map(
+      ([name, value]) =>
+        html`<dt>${name}</dt>
+          <dd>${value}</dd>`,
+    )}
+  </dl>`;
+}
+
 /**
  * A table with a caption for those who hear it. On a narrow screen each row of one that holds more
  * than figures becomes a card, with the heads as labels.

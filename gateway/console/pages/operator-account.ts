@@ -6,7 +6,7 @@ import { unixMillis } from '../../domain/units.js';
 import { idOf, numberOf, textOf } from '../form.js';
 import { sayNotFound, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
-import { field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
+import { facts, field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 
 /** Where an account is looked at and changed by the people who run the service. */
@@ -143,19 +143,12 @@ function confirm(
 }
 
 function factsOf({ id, credits, createdAt, suspendedReason, suspendedAt }: AccountView): Html {
-  const rows: readonly (readonly [string, Html | string])[] = [
+  return facts([
     ['Account id', html`<code>${id}</code>`],
     ['Since', time(createdAt)],
     ['Credits', `${number(credits.available)} left, ${number(credits.spent)} spent`],
     ['State', suspendedAt ? `suspended: ${suspendedReason ?? ''}` : 'active'],
-  ];
-  return html`<dl class="facts">
-    ${rows.map(
-      ([name, value]) =>
-        html`<dt>${name}</dt>
-          <dd>${value}</dd>`,
-    )}
-  </dl>`;
+  ]);
 }
 
 function planForm({ id, plan, ratePerSecond, planEndsAt }: AccountView): Html {

@@ -3,7 +3,7 @@ import type { InspectedRequest } from '../../accounts/usage/report.js';
 import { idOf } from '../form.js';
 import { sayNotFound, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
-import { field, number, sendPage, table, time } from '../page.js';
+import { facts, field, number, sendPage, table, time } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 
 const PATH = '/console/requests';
@@ -60,7 +60,7 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
         viewer,
         path: PATH,
         scripts: ['copy'],
-        body: html`${facts(found)} ${found.query === '' ? '' : calls(found, parts.publicUrl)}`,
+        body: html`${factsOf(found)} ${found.query === '' ? '' : calls(found, parts.publicUrl)}`,
       });
     }),
   );
@@ -70,8 +70,8 @@ function outcomeMark(outcome: string): Html {
   return html`<span class="outcome ${outcome === 'ok' ? 'good' : 'bad'}">${outcome}</span>`;
 }
 
-function facts(one: InspectedRequest): Html {
-  const rows: readonly (readonly [string, Html | string])[] = [
+function factsOf(one: InspectedRequest): Html {
+  return facts([
     ['Request id', html`<code>${one.id}</code>`],
     ['Time, UTC', html`<time>${one.at.toISOString()}</time>`],
     ['Key', one.keyName],
@@ -80,14 +80,7 @@ function facts(one: InspectedRequest): Html {
     ['Results', `${one.results} of at most ${one.maxResults}`],
     ['Took', `${number(one.latencyMs)} ms`],
     ['Charge', one.credits === 0 ? 'none' : '1 credit'],
-  ];
-  return html`<dl class="facts">
-    ${rows.map(
-      ([name, value]) =>
-        html`<dt>${name}</dt>
-          <dd>${value}</dd>`,
-    )}
-  </dl>`;
+  ]);
 }
 
 /** The same search again, in three languages; `$SEARCH402_API_KEY` stands for the key. */
