@@ -1,17 +1,7 @@
 // Payers in a closed loop: sign, send, wait for the reply, again. Every signature is a new one.
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-
-const TRANSFER_TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-};
+import { authorizationTypes } from '../../dist/contracts-abi/usdc.js';
 
 const decode = (header) => JSON.parse(Buffer.from(header, 'base64').toString());
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64');
@@ -35,7 +25,7 @@ async function sign(account, challenge) {
       chainId: Number(network.split(':')[1]),
       verifyingContract: asset,
     },
-    types: TRANSFER_TYPES,
+    types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
     message: authorization,
   });

@@ -1,7 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openDirectory } from '../../search-core/disk/filesystem.js';
 import { MemoryEngine } from '../../search-core/engines/memory.js';
@@ -13,19 +10,10 @@ import { Budget } from '../../search-core/query/budget.js';
 import { lookUp } from '../../search-core/query/found.js';
 import { parseQuery } from '../../search-core/query/parse.js';
 import { Searcher } from '../../search-core/query/searcher.js';
+import { removeTemporaries, temporary } from '../support/temporary.js';
 
 const UNLIMITED = { deadlineMs: 1e9, postingsMax: 1e12 };
-const directories: string[] = [];
-
-afterEach(() => {
-  for (const path of directories.splice(0)) rmSync(path, { recursive: true });
-});
-
-function temporary(): string {
-  const path = mkdtempSync(join(tmpdir(), 'search-core-'));
-  directories.push(path);
-  return path;
-}
+removeTemporaries();
 
 /** A small generator of numbers in [0, 1) for corpora that a seed makes again (mulberry32). */
 function seeded(seed: number): () => number {

@@ -1,23 +1,11 @@
-import { afterEach, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openDirectory } from '../../search-core/disk/filesystem.js';
 import { EmbeddedEngine } from '../../search-core/engines/embedded.js';
 import { check } from '../../search-core/index/check.js';
+import { removeTemporaries, temporary } from '../support/temporary.js';
 
-const directories: string[] = [];
-
-afterEach(() => {
-  for (const path of directories.splice(0)) rmSync(path, { recursive: true });
-});
-
-function temporary(): string {
-  const path = mkdtempSync(join(tmpdir(), 'search-core-'));
-  directories.push(path);
-  return path;
-}
+removeTemporaries();
 
 /** Text as the web has it: any characters, quotes, symbols, long runs, broken surrogates. */
 const text = fc

@@ -1,7 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
 import type { Directory } from '../../search-core/disk/directory.js';
 import { openDirectory } from '../../search-core/disk/filesystem.js';
 import { check } from '../../search-core/index/check.js';
@@ -13,19 +10,10 @@ import type { Page } from '../../search-core/page.js';
 import { Searcher } from '../../search-core/query/searcher.js';
 import { deferred } from '../support/deferred.js';
 import { prose } from '../support/prose.js';
+import { removeTemporaries, temporary } from '../support/temporary.js';
 
 const LIMITS = { deadlineMs: 10_000, postingsMax: 1e9 };
-const directories: string[] = [];
-
-afterEach(() => {
-  for (const path of directories.splice(0)) rmSync(path, { recursive: true });
-});
-
-function temporary(): string {
-  const path = mkdtempSync(join(tmpdir(), 'search-core-'));
-  directories.push(path);
-  return path;
-}
+removeTemporaries();
 
 const pageOf = (n: number, text: string): Page => ({
   url: `https://example.test/${n}`,

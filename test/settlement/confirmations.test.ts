@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { unixSeconds } from '../../gateway/domain/units.js';
 import { transferCalls } from '../../gateway/payment/transfer.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
-import { realClock } from '../support/ports.js';
 import { type Bench, startBench } from '../support/settlements.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 const benches: Bench[] = [];
@@ -21,14 +21,6 @@ async function open(confirmations: number, blockTimeMs = 100): Promise<Bench> {
   });
   benches.push(bench);
   return bench;
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error('it never came to be');
-    await realClock.sleep(20);
-  }
 }
 
 const isPooled = async () => (await chain.client.getTxpoolStatus()).pending > 0n;

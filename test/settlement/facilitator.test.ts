@@ -15,6 +15,7 @@ import { realClock, realRandom, silentLog } from '../support/ports.js';
 import { terms } from '../support/presented.js';
 import { countingRpc } from '../support/settlements.js';
 import { temporaryStore } from '../support/stores.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 let facilitator: TestFacilitator;
@@ -252,11 +253,3 @@ test('a facilitator that does not answer takes no new paid work until it does', 
   expect(desk.settlement.admits(authorization)).toBeUndefined();
   await until(async () => (await desk.settlement.objection(authorization)) === undefined);
 });
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error('it never came to be');
-    await realClock.sleep(20);
-  }
-}

@@ -3,8 +3,8 @@ import { parseTransaction, toHex } from 'viem';
 import type { SettlementChain } from '../../gateway/settlement/chain.js';
 import { bumpedFees } from '../../gateway/settlement/fees.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
-import { realClock } from '../support/ports.js';
 import { type Bench, startBench } from '../support/settlements.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 const benches: Bench[] = [];
@@ -43,14 +43,6 @@ async function stuckBench(cap: bigint, answer: 'accepted' | 'underpriced', every
   });
   benches.push(bench);
   return { bench, sent, node };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!isSo()) {
-    if (Date.now() > deadline) throw new Error('it never came to be');
-    await realClock.sleep(20);
-  }
 }
 
 const atFeeCap = (bench: Bench) => bench.settlement.health().lanes[0]?.atFeeCap;

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verifyTypedData, type Hex } from 'viem';
+import { authorizationTypes } from '../../contracts-abi/usdc.js';
 import { refuse, type RefusalCode } from '../../gateway/domain/refusal.js';
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
@@ -64,17 +65,6 @@ interface Payment {
     };
   };
 }
-
-const TRANSFER = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const;
 
 interface Reply {
   readonly status: number;
@@ -223,7 +213,7 @@ class Gateway implements TestGateway {
     const isGood = await verifyTypedData({
       address: authorization.from,
       domain: { ...requirement.extra, chainId: 8453, verifyingContract: USDC },
-      types: TRANSFER,
+      types: authorizationTypes,
       primaryType: 'TransferWithAuthorization',
       message: {
         ...authorization,
