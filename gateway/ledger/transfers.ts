@@ -234,27 +234,30 @@ export class TransferBooks {
         .where('settled_at', 'is not', null)
         .where('final_at', 'is', null)
         .execute();
-      const now = BigInt(this.clock.now());
-      // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
-      const unsigned = own ? {} : { signed_at: null, transaction_hash: null };
-      for (const { id } of settled) {
-        await transition(tx, id, mayReorg, {
-          settled_at: null,
-          block_number: null,
-          block_hash: null,
-          broadcast_at: null,
-          reorged_at: now,
-          ...unsigned,
-        });
-      }
+      const ids = settled.map(({ id }) => id);
+      await takeBack(tx, ids, own !== undefined, BigInt(this.clock.now()));
     });
   }
 
-  /** A settled transfer turned up in another block than before; it is as settled as it was. */
-  recordMoved(hash: TransactionHash, block: MinedFacts['block']): Promise<void> {
+  /**
+   * A settled transaction turned up in another block than before. These of its payments were not
+   * made there, because their calls failed this time: they are `reorged`. The others are as settled
+   * as they were.
+   */
+  recordMoved(
+    hash: TransactionHash,
+    block: MinedFacts['block'],
+    unmade: readonly string[],
+  ): Promise<void> {
     const place = { block_number: block.number, block_hash: block.hash };
     return this.store.write(async (tx: LedgerTx) => {
-      await tx.updateTable('transactions').set(place).where('hash', '=', hash).execute();
+      const own = await tx
+        .updateTable('transactions')
+        .set(place)
+        .where('hash', '=', hash)
+        .returning('hash')
+        .executeTakeFirst();
+      await takeBack(tx, unmade, own !== undefined, BigInt(this.clock.now()));
       await tx
         .updateTable('payments')
         .set(place)
@@ -360,6 +363,27 @@ const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigin
   block_number: block.number,
   block_hash: block.hash,
 });
+
+/** Payments that were settled are open again. */
+async function takeBack(
+  tx: LedgerTx,
+  paymentIds: readonly string[],
+  isOurs: boolean,
+  now: bigint,
+): Promise<void> {
+  // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
+  const unsigned = isOurs ? {} : { signed_at: null, transaction_hash: null };
+  for (const id of paymentIds) {
+    await transition(tx, id, mayReorg, {
+      settled_at: null,
+      block_number: null,
+      block_hash: null,
+      broadcast_at: null,
+      reorged_at: now,
+      ...unsigned,
+    });
+  }
+}
 
 const intentRow = (intent: NewIntent, now: bigint) => ({
   id: intent.id,
