@@ -4,6 +4,7 @@ import { createLedger } from '../../gateway/ledger/ledger.js';
 import { LEDGER_MIGRATIONS } from '../../gateway/ledger/migrations.js';
 import type { Migration } from '../../gateway/store/migrations.js';
 import type { Store } from '../../gateway/store/store.js';
+import { insist } from '../support/insist.js';
 import { BINDING, someAuthorization, someReply } from '../support/payments.js';
 import { realClock, realRandom } from '../support/ports.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
@@ -109,7 +110,7 @@ describe('a PostgreSQL store', () => {
       Array.from({ length: 200 }, (_, index) => {
         const ledger = ledgers[index % 2];
         if (!ledger) throw new Error('no ledger');
-        return ledger.reserve(authorization, BINDING, `request-${index}`);
+        return insist(() => ledger.reserve(authorization, BINDING, `request-${index}`));
       }),
     );
     const winners = answers.filter(({ kind }) => kind === 'reserved');
