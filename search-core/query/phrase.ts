@@ -23,8 +23,7 @@ interface PhraseWord {
  */
 export class PhraseSearch {
   private readonly required: readonly ScoredTerm[];
-  /** Each phrase's words, the rarest first. */
-  private readonly phrases: readonly (readonly PhraseWord[])[];
+  private readonly phrases: readonly PhraseMatcher[];
   private readonly optional: readonly ScoredTerm[];
   private readonly optionalBound: number;
 
@@ -45,14 +44,13 @@ export class PhraseSearch {
     );
     const { segment } = scorer.leaf;
     const readers = new Map(this.required.map((term) => [term, segment.positions(term.cursor)]));
-    this.phrases = phrases.map((phrase) =>
-      phrase
-        .flatMap((term, offset) => {
-          const positions = readers.get(term);
-          return positions ? [{ term, offset, positions }] : [];
-        })
-        .sort((a, b) => a.term.cursor.entry.documents - b.term.cursor.entry.documents),
-    );
+    this.phrases = phrases.map((phrase) => {
+      const words = phrase.flatMap((term, offset) => {
+        const positions = readers.get(term);
+        return positions ? [{ term, offset, positions }] : [];
+      });
+      return new PhraseMatcher(words);
+    });
     this.optional = terms.filter((term) => !required.has(term));
     this.optionalBound = this.optional.reduce((sum, term) => sum + term.bound, 0);
   }
@@ -106,7 +104,7 @@ export class PhraseSearch {
       if (term.cursor.advance(document) === document) score += term.score();
     }
     if (comparable(score) <= this.top.threshold) return;
-    if (this.phrases.every(isHeld)) this.top.offer(base + document, comparable(score));
+    if (this.phrases.every((phrase) => phrase.isHeld())) this.top.offer(base + document, comparable(score));
   }
 
   private takeCount(): number {
@@ -117,22 +115,65 @@ export class PhraseSearch {
   }
 }
 
-/** Whether the document that all words stand on holds the phrase; reads no more than it must. */
-function isHeld(phrase: readonly PhraseWord[]): boolean {
-  let starts: Int32Array | undefined;
-  for (const { positions, offset } of phrase) {
-    const here = positions.read().map((position) => position - offset);
-    starts = starts ? intersection(starts, here) : here;
-    if (starts.length === 0) return false;
-  }
-  return true;
-}
+/**
+ * Finds out whether documents hold a phrase. Words are read in the order of how often the document
+ * has them, and no further once none of the places is left where the phrase may start.
+ */
+class PhraseMatcher {
+  private starts = new Int32Array(1 << 7);
 
-/** The numbers that are in both; both ascend. */
-function intersection(a: Int32Array, b: Int32Array): Int32Array {
-  let at = 0;
-  return a.filter((value) => {
-    while (at < b.length && (b[at] ?? 0) < value) at++;
-    return b[at] === value;
-  });
+  /** @param words the phrase's words; they are put in the order in which they were read last */
+  constructor(private readonly words: PhraseWord[]) {}
+
+  /** Whether the document that all words stand on holds the phrase. */
+  isHeld(): boolean {
+    this.sortWords();
+    let left = -1;
+    for (const word of this.words) {
+      left = left < 0 ? this.readStarts(word) : this.keepStarts(word, left);
+      if (left === 0) return false;
+    }
+    return true;
+  }
+
+  /** Puts the words that the document has least often first: an insertion sort of a few. */
+  private sortWords(): void {
+    const { words } = this;
+    for (let i = 1; i < words.length; i++) {
+      const word = words[i];
+      if (!word) continue;
+      const code = word.term.cursor.code();
+      let at = i;
+      for (; at > 0; at--) {
+        const before = words[at - 1];
+        if (!before || before.term.cursor.code() <= code) break;
+        words[at] = before;
+      }
+      words[at] = word;
+    }
+  }
+
+  /** Where the phrase would start for each place of this word; returns how many there are. */
+  private readStarts({ positions, offset }: PhraseWord): number {
+    const count = positions.read();
+    if (count > this.starts.length) this.starts = new Int32Array(2 * count);
+    for (let i = 0; i < count; i++) this.starts[i] = (positions.values[i] ?? 0) - offset;
+    return count;
+  }
+
+  /** Keeps the starts from which this word stands where it should; returns how many are left. */
+  private keepStarts({ positions, offset }: PhraseWord, left: number): number {
+    const count = positions.read();
+    const { starts } = this;
+    const { values } = positions;
+    let kept = 0;
+    let at = 0;
+    for (let i = 0; i < left; i++) {
+      const start = starts[i] ?? 0;
+      while (at < count && (values[at] ?? 0) < start + offset) at++;
+      if (at === count) break;
+      if (values[at] === start + offset) starts[kept++] = start;
+    }
+    return kept;
+  }
 }

@@ -102,11 +102,15 @@ export class Searcher {
     found: FoundTerms,
   ): { readonly idf: number; readonly words: Int32Array }[] {
     const readers = positionReaders(leaf, this.snapshot.leaves.indexOf(leaf), found);
-    return [...readers].map(([term, read]) => ({
-      idf: found.get(term)?.idf ?? 0,
-      words: read(document)
-        .filter((position) => position >= BODY_START)
-        .map((position) => position - BODY_START),
-    }));
+    return [...readers].map(([term, positions]) => {
+      positions.read(document);
+      const all = positions.values.subarray(0, positions.count);
+      return {
+        idf: found.get(term)?.idf ?? 0,
+        words: all
+          .filter((position) => position >= BODY_START)
+          .map((position) => position - BODY_START),
+      };
+    });
   }
 }

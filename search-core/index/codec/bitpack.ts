@@ -69,6 +69,17 @@ export function unpack(words: Int32Array, at: number, bits: number, out: Int32Ar
   PLAIN[bits]?.(words, at, out, 0);
 }
 
+/** One of 128 packed values, without unpacking the others. */
+export function unpackOne(words: Int32Array, at: number, bits: number, index: number): number {
+  if (bits === 0) return 0;
+  const bit = index * bits;
+  const word = at + (bit >> 5);
+  const shift = bit & 31;
+  let value = (words[word] ?? 0) >>> shift;
+  if (shift + bits > 32) value |= (words[word + 1] ?? 0) << (32 - shift);
+  return bits === 32 ? value : value & (2 ** bits - 1);
+}
+
 /** Unpacks 128 gaps (each less by one) into the strictly ascending values after `base`. */
 export function unpackAscending(
   words: Int32Array,
