@@ -62,7 +62,7 @@ export class PhraseSearch {
       const document = this.nextCommon(target);
       if (document === END) break;
       const { bound, upTo } = this.blockBound(document);
-      if (bound <= this.top.threshold) {
+      if (bound <= this.top.thresholdFrom(this.scorer.leaf.base + document)) {
         target = upTo + 1;
         continue;
       }
@@ -103,7 +103,7 @@ export class PhraseSearch {
     for (const term of this.optional) {
       if (term.cursor.advance(document) === document) score += term.score();
     }
-    if (comparable(score) <= this.top.threshold) return;
+    if (comparable(score) <= this.top.thresholdFrom(base + document)) return;
     if (this.phrases.every((phrase) => phrase.isHeld())) this.top.offer(base + document, comparable(score));
   }
 

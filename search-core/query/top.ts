@@ -1,12 +1,10 @@
 import type { Ranked } from '../rank/rerank.js';
 
-/**
- * The best `size` documents so far: a binary heap with the worst on top. Documents must be offered
- * in ascending order, so that of two with the same score the first one stays.
- */
+/** Times this, a 32-bit float is less, by no more than two steps. */
+const BELOW = 1 - 2 ** -23;
+
+/** The best `size` documents so far, offered in any order: a binary heap with the worst on top. */
 export class TopDocuments {
-  /** A document must score more than this to get in. */
-  threshold = 0;
   private count = 0;
   private readonly scores: Float64Array;
   private readonly documents: Int32Array;
@@ -16,15 +14,19 @@ export class TopDocuments {
     this.documents = new Int32Array(size);
   }
 
+  /**
+   * A document from `document` on must score more than this to get in: of two with the same score
+   * the first one is better. Scores are 32-bit floats.
+   */
+  thresholdFrom(document: number): number {
+    if (this.count < this.size) return 0;
+    const worst = this.scores[0] ?? 0;
+    return document > (this.documents[0] ?? 0) ? worst : worst * BELOW;
+  }
+
   offer(document: number, score: number): void {
-    if (score <= this.threshold) return;
-    if (this.count < this.size) {
-      this.siftUp(this.count++, document, score);
-      if (this.count < this.size) return;
-    } else {
-      this.siftDown(document, score);
-    }
-    this.threshold = this.scores[0] ?? 0;
+    if (this.count < this.size) this.siftUp(this.count++, document, score);
+    else if (this.isWorse(0, document, score)) this.siftDown(document, score);
   }
 
   /** Best first, equals in document order. */

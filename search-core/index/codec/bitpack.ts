@@ -77,7 +77,7 @@ export function unpackOne(words: Int32Array, at: number, bits: number, index: nu
   const shift = bit & 31;
   let value = (words[word] ?? 0) >>> shift;
   if (shift + bits > 32) value |= (words[word + 1] ?? 0) << (32 - shift);
-  return bits === 32 ? value : value & (2 ** bits - 1);
+  return (value << (32 - bits)) >>> (32 - bits);
 }
 
 /** Unpacks 128 gaps (each less by one) into the strictly ascending values after `base`. */

@@ -72,6 +72,13 @@ export class PostingsCursor {
     return this;
   }
 
+  /** Goes back to before the first posting of the term. */
+  rewind(): void {
+    this.document = -1;
+    this.at = 0;
+    if (this.block !== 0) this.block = this.codesOf = -1;
+  }
+
   /** The last document of a block; the tail's is not known without reading it. */
   lastOf(block: number): number {
     return block < this.blocks ? (this.words[this.lasts + block] ?? 0) : END - 1;
@@ -79,9 +86,33 @@ export class PostingsCursor {
 
   /** The block that holds the first document from `target` on, at or after block `from`. */
   blockFor(target: number, from: number): number {
-    let block = from;
-    while (block < this.blocks && (this.words[this.lasts + block] ?? 0) < target) block++;
-    return block;
+    const { words, lasts, blocks } = this;
+    let low = from;
+    let step = 1;
+    while (low + step <= blocks && (words[lasts + low + step - 1] ?? 0) < target) {
+      low += step;
+      step *= 2;
+    }
+    let high = Math.min(low + step - 1, blocks);
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((words[lasts + middle] ?? 0) < target) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The first place in the loaded block whose document is `target` or later. */
+  indexOf(target: number): number {
+    const { documents } = this;
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((documents[middle] ?? 0) < target) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** The largest saturated weight in a block, for the averages that the segment was written with. */
