@@ -1,5 +1,5 @@
 import type { PostingsCursor } from '../index/postings/cursor.js';
-import { decodeBound } from '../index/postings/layout.js';
+import type { PositionsReader } from '../index/postings/positions.js';
 import type { TermEntry } from '../index/terms.js';
 import { type LeafScorer, weightOf } from './leaf-scorer.js';
 
@@ -16,8 +16,6 @@ const DENSE = 12;
 /** One word of a query in one leaf: its postings and what they can add to a score. */
 export class ScoredTerm {
   readonly cursor: PostingsCursor;
-  /** The most that any posting can add. */
-  readonly bound: number;
   /** The most that a posting of the window at hand can add; see `enterWindow`. */
   windowBound = 0;
   /** A bound for each window; see `boundWindows`. */
@@ -34,7 +32,6 @@ export class ScoredTerm {
   ) {
     this.cursor = scorer.leaf.segment.cursor().open(entry);
     this.boundFactor = weight * scorer.boundScale;
-    this.bound = decodeBound(entry.bound) * this.boundFactor;
   }
 
   /** Postings that were read since the last call. */
@@ -42,11 +39,6 @@ export class ScoredTerm {
     const count = this.cursor.read - this.counted;
     this.counted = this.cursor.read;
     return count;
-  }
-
-  /** The score that the posting under the cursor adds. */
-  score(): number {
-    return this.weight * this.scorer.weight(this.cursor.document, this.cursor.code());
   }
 
   /** Goes back to before the first posting. */
@@ -88,13 +80,11 @@ export class ScoredTerm {
     this.windowBound = this.windowBounds[window] ?? 0;
   }
 
-  /** The bound of the block that would hold `document`, and the last document it holds for. */
-  blockBound(document: number): { readonly bound: number; readonly upTo: number } {
-    this.windowBlock = this.cursor.blockFor(document, this.windowBlock);
-    return {
-      bound: this.cursor.boundOf(this.windowBlock) * this.boundFactor,
-      upTo: this.cursor.lastOf(this.windowBlock),
-    };
+  /** Reads where the word stands; with a cursor of its own. */
+  positions(): { readonly cursor: PostingsCursor; readonly positions: PositionsReader } {
+    const { segment } = this.scorer.leaf;
+    const cursor = segment.cursor().open(this.cursor.entry);
+    return { cursor, positions: segment.positions(cursor) };
   }
 
   /**
@@ -198,6 +188,61 @@ export class ScoredTerm {
       }
       from = to;
     }
+  }
+
+  /**
+   * Keeps, of the first `count` of some documents that ascend and are in one window, those that
+   * hold the term and score more than `least` with it; returns how many they are.
+   */
+  keepHeld(wanted: Int32Array, scores: Float64Array, count: number, least: number): number {
+    const { cursor, boundFactor } = this;
+    let block = this.blockFor(wanted[0] ?? 0);
+    let kept = 0;
+    for (let from = 0; from < count;) {
+      block = cursor.blockFor(wanted[from] ?? 0, block);
+      const last = cursor.lastOf(block);
+      const needed = least - cursor.boundOf(block) * boundFactor;
+      const first = kept;
+      for (; from < count && (wanted[from] ?? 0) <= last; from++) {
+        const score = scores[from] ?? 0;
+        if (score <= needed) continue;
+        wanted[kept] = wanted[from] ?? 0;
+        scores[kept++] = score;
+      }
+      if (kept === first) continue;
+      if (cursor.block !== block && !cursor.load(block)) return first;
+      kept = this.keepInBlock(wanted, scores, first, kept, least);
+    }
+    return kept;
+  }
+
+  /** The same for documents `from` to `to` − 1, whose block is loaded; returns where they end. */
+  private keepInBlock(
+    wanted: Int32Array,
+    scores: Float64Array,
+    from: number,
+    to: number,
+    least: number,
+  ): number {
+    const { cursor, weight } = this;
+    const { documents, codes, size } = cursor;
+    const { lengths, body, title } = this.scorer;
+    cursor.loadCodes();
+    let at = 0;
+    let kept = from;
+    for (let i = from; i < to; i++) {
+      const document = wanted[i] ?? 0;
+      while (at + STEP < size && (documents[at + STEP] ?? 0) <= document) at += STEP;
+      while (at < size && (documents[at] ?? 0) < document) at++;
+      if (at === size) return kept;
+      if (documents[at] !== document) continue;
+      const own = weight * weightOf(codes[at] ?? 0, lengths[document] ?? 0, body, title);
+      const score = (scores[i] ?? 0) + own;
+      if (score <= least) continue;
+      wanted[kept] = document;
+      scores[kept++] = score;
+    }
+    return kept;
   }
 
   /** Adds the scores of the loaded block to documents `from` to `to` by searching for each. */
