@@ -1,8 +1,9 @@
 import { comparable } from '../rank/rerank.js';
 import type { Budget } from './budget.js';
 import type { LeafScorer } from './leaf-scorer.js';
-import { type ScoredTerm, WINDOW } from './scored-term.js';
+import type { ScoredTerm } from './scored-term.js';
 import type { TopDocuments } from './top.js';
+import { WINDOW } from './window.js';
 
 /**
  * The best documents with at least one of the words: MaxScore (Turtle and Flood, "Query evaluation:
@@ -15,11 +16,11 @@ import type { TopDocuments } from './top.js';
  * sooner.
  */
 export class AnyWordSearch {
-  private readonly sums = new Float64Array(WINDOW);
-  private readonly touched = new Int32Array(WINDOW / 32);
+  private readonly sums: Float64Array;
+  private readonly touched: Int32Array;
   /** The window's documents that may get in, ascending, and their scores so far. */
-  private readonly documents = new Int32Array(WINDOW);
-  private readonly scores = new Float64Array(WINDOW);
+  private readonly documents: Int32Array;
+  private readonly scores: Float64Array;
   /** The terms by ascending bound in the window, and the sums of the bounds up to each. */
   private readonly order: ScoredTerm[];
   private readonly bounds: Float64Array;
@@ -32,6 +33,11 @@ export class AnyWordSearch {
     private readonly top: TopDocuments,
     private readonly budget: Budget,
   ) {
+    const size = Math.min(WINDOW, scorer.leaf.segment.meta.documents);
+    this.sums = new Float64Array(size);
+    this.touched = new Int32Array(Math.ceil(size / 32));
+    this.documents = new Int32Array(size);
+    this.scores = new Float64Array(size);
     this.order = [...terms];
     this.bounds = new Float64Array(terms.length);
   }

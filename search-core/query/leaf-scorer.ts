@@ -1,6 +1,7 @@
 import { bodyOccurrences, titleOccurrences } from '../index/postings/layout.js';
 import type { Leaf } from '../index/snapshot.js';
 import { type Averages, norms, saturate } from '../rank/bm25f.js';
+import { WINDOW } from './window.js';
 
 /** Scores the postings of one leaf with the averages of the whole index. */
 export class LeafScorer {
@@ -10,7 +11,7 @@ export class LeafScorer {
   /** Per document: the body's length code, and the title's shifted by 8. */
   readonly lengths: Uint16Array;
   /** For the terms' use: where documents are in a block, by their number in a window. */
-  readonly places = new Uint8Array(4096);
+  readonly places = new Uint8Array(WINDOW);
   /**
    * Bounds were computed with the segment's own averages. Where an average grew by a factor c, a
    * weight grows by c at the most: 1 / (1 − b + b·l/a) grows slower than a, and saturation is

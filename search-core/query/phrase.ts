@@ -2,8 +2,9 @@ import { comparable } from '../rank/rerank.js';
 import type { Budget } from './budget.js';
 import type { LeafScorer } from './leaf-scorer.js';
 import { PhraseMatcher } from './phrase-matcher.js';
-import { type ScoredTerm, WINDOW } from './scored-term.js';
+import type { ScoredTerm } from './scored-term.js';
 import type { TopDocuments } from './top.js';
+import { WINDOW } from './window.js';
 
 /**
  * The best documents that hold every phrase, by windows. The rarest word leads and the others are
@@ -15,10 +16,9 @@ export class PhraseSearch {
   private readonly required: readonly ScoredTerm[];
   private readonly optional: readonly ScoredTerm[];
   private readonly matchers: readonly PhraseMatcher[];
-  private readonly cursors = new Map<ScoredTerm, ReturnType<ScoredTerm['positions']>>();
   /** The window's documents that may get in, ascending, and their scores so far. */
-  private readonly documents = new Int32Array(WINDOW);
-  private readonly scores = new Float64Array(WINDOW);
+  private readonly documents: Int32Array;
+  private readonly scores: Float64Array;
 
   /**
    * @param terms all words of the query that the leaf holds
@@ -31,17 +31,20 @@ export class PhraseSearch {
     private readonly top: TopDocuments,
     private readonly budget: Budget,
   ) {
+    const size = Math.min(WINDOW, scorer.leaf.segment.meta.documents);
+    this.documents = new Int32Array(size);
+    this.scores = new Float64Array(size);
     const required = new Set(phrases.flat());
     const documentsOf = (term: ScoredTerm): number => term.cursor.entry.documents;
     this.required = [...required].sort((a, b) => documentsOf(a) - documentsOf(b));
     this.optional = terms.filter((term) => !required.has(term));
-    for (const term of required) this.cursors.set(term, term.positions());
+    const readers = new Map(this.required.map((term) => [term, term.positions()]));
     this.matchers = phrases.map(
       (phrase) =>
         new PhraseMatcher(
           phrase.flatMap((term, offset) => {
-            const found = this.cursors.get(term);
-            return found ? [{ ...found, offset }] : [];
+            const reader = readers.get(term);
+            return reader ? [{ ...reader, offset }] : [];
           }),
         ),
     );
@@ -94,10 +97,13 @@ export class PhraseSearch {
       const document = this.documents[i] ?? 0;
       const score = comparable(this.scores[i] ?? 0);
       if (score <= this.top.thresholdFrom(base + document) || deleted.has(document)) continue;
-      if (this.matchers.every((matcher) => matcher.isHeld(document))) {
-        this.top.offer(base + document, score);
-      }
+      if (this.holdsAll(document)) this.top.offer(base + document, score);
     }
+  }
+
+  private holdsAll(document: number): boolean {
+    for (const matcher of this.matchers) if (!matcher.isHeld(document)) return false;
+    return true;
   }
 
   private takeCount(): number {

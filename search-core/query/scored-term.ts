@@ -2,16 +2,7 @@ import type { PostingsCursor } from '../index/postings/cursor.js';
 import type { PositionsReader } from '../index/postings/positions.js';
 import type { TermEntry } from '../index/terms.js';
 import { type LeafScorer, weightOf } from './leaf-scorer.js';
-
-const WINDOW_BITS = 12;
-/** Documents that are scored together; their sums stay in the first-level cache. */
-export const WINDOW = 1 << WINDOW_BITS;
-const WINDOW_MASK = WINDOW - 1;
-
-/** A block is looked through in steps of so many first. */
-const STEP = 8;
-/** For so many documents of a block, a table of all that the block has is faster than searching. */
-const DENSE = 12;
+import { WINDOW_BITS, WINDOW_MASK } from './window.js';
 
 /** One word of a query in one leaf: its postings and what they can add to a score. */
 export class ScoredTerm {
@@ -178,15 +169,30 @@ export class ScoredTerm {
       block = cursor.blockFor(wanted[from] ?? 0, block);
       const last = cursor.lastOf(block);
       const needed = least - cursor.boundOf(block) * boundFactor;
-      let some = 0;
+      let some = false;
       let to = from;
-      for (; to < count && (wanted[to] ?? 0) <= last; to++) if ((scores[to] ?? 0) > needed) some++;
-      if (some > 0) {
+      for (; to < count && (wanted[to] ?? 0) <= last; to++) some ||= (scores[to] ?? 0) > needed;
+      if (some) {
         if (cursor.block !== block && !cursor.load(block)) return;
-        if (some < DENSE) this.addFew(wanted, scores, from, to, needed);
-        else this.addMany(wanted, scores, from, to);
+        this.addInBlock(wanted, scores, from, to);
       }
       from = to;
+    }
+  }
+
+  /** The same for documents `from` to `to` − 1, whose block is loaded. */
+  private addInBlock(wanted: Int32Array, scores: Float64Array, from: number, to: number): void {
+    const { cursor, weight } = this;
+    const { documents, codes } = cursor;
+    const { lengths, body, title, places } = this.scorer;
+    cursor.loadCodes();
+    const end = cursor.place(wanted[from] ?? 0, wanted[to - 1] ?? 0, places);
+    for (let i = from; i < to; i++) {
+      const document = wanted[i] ?? 0;
+      const at = places[document & WINDOW_MASK] ?? 0;
+      if (at >= end || documents[at] !== document) continue;
+      const own = weight * weightOf(codes[at] ?? 0, lengths[document] ?? 0, body, title);
+      scores[i] = (scores[i] ?? 0) + own;
     }
   }
 
@@ -225,17 +231,15 @@ export class ScoredTerm {
     least: number,
   ): number {
     const { cursor, weight } = this;
-    const { documents, codes, size } = cursor;
-    const { lengths, body, title } = this.scorer;
+    const { documents, codes } = cursor;
+    const { lengths, body, title, places } = this.scorer;
     cursor.loadCodes();
-    let at = 0;
+    const end = cursor.place(wanted[from] ?? 0, wanted[to - 1] ?? 0, places);
     let kept = from;
     for (let i = from; i < to; i++) {
       const document = wanted[i] ?? 0;
-      while (at + STEP < size && (documents[at + STEP] ?? 0) <= document) at += STEP;
-      while (at < size && (documents[at] ?? 0) < document) at++;
-      if (at === size) return kept;
-      if (documents[at] !== document) continue;
+      const at = places[document & WINDOW_MASK] ?? 0;
+      if (at >= end || documents[at] !== document) continue;
       const own = weight * weightOf(codes[at] ?? 0, lengths[document] ?? 0, body, title);
       const score = (scores[i] ?? 0) + own;
       if (score <= least) continue;
@@ -243,48 +247,5 @@ export class ScoredTerm {
       scores[kept++] = score;
     }
     return kept;
-  }
-
-  /** Adds the scores of the loaded block to documents `from` to `to` by searching for each. */
-  private addFew(
-    wanted: Int32Array,
-    scores: Float64Array,
-    from: number,
-    to: number,
-    needed: number,
-  ): void {
-    const { cursor, scorer, weight } = this;
-    const { documents, codes, size } = cursor;
-    let at = 0;
-    for (let i = from; i < to; i++) {
-      const score = scores[i] ?? 0;
-      if (score <= needed) continue;
-      const document = wanted[i] ?? 0;
-      while (at + STEP < size && (documents[at + STEP] ?? 0) <= document) at += STEP;
-      while (at < size && (documents[at] ?? 0) < document) at++;
-      if (at === size) return;
-      if (documents[at] !== document) continue;
-      cursor.loadCodes();
-      scores[i] = score + weight * scorer.weight(document, codes[at] ?? 0);
-    }
-  }
-
-  /** The same by a table of where each document of the window is in the block. */
-  private addMany(wanted: Int32Array, scores: Float64Array, from: number, to: number): void {
-    const { cursor, weight } = this;
-    const { documents, codes } = cursor;
-    const { lengths, body, title, places } = this.scorer;
-    cursor.loadCodes();
-    const end = cursor.indexOf((wanted[to - 1] ?? 0) + 1);
-    const start = cursor.indexOf(wanted[from] ?? 0);
-    for (let i = start; i < end; i++) places[(documents[i] ?? 0) & WINDOW_MASK] = i;
-    for (let i = from; i < to; i++) {
-      const document = wanted[i] ?? 0;
-      const at = places[document & WINDOW_MASK] ?? 0;
-      if (at >= end || documents[at] !== document) continue;
-      scores[i] =
-        (scores[i] ?? 0) +
-        weight * weightOf(codes[at] ?? 0, lengths[document] ?? 0, body, title);
-    }
   }
 }

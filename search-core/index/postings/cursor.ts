@@ -122,6 +122,18 @@ export class PostingsCursor {
     );
   }
 
+  /**
+   * Writes where the documents `first` to `last` are in the loaded block to `places`, at their
+   * number modulo its length, a power of two; returns the place after the last of them.
+   */
+  place(first: number, last: number, places: Uint8Array): number {
+    const { documents } = this;
+    const end = this.indexOf(last + 1);
+    const mask = places.length - 1;
+    for (let i = this.indexOf(first); i < end; i++) places[(documents[i] ?? 0) & mask] = i;
+    return end;
+  }
+
   /** Moves to the first document from `target` on; never back. */
   advance(target: number): number {
     if (this.document >= target) return this.document;

@@ -1,5 +1,5 @@
 import type { SharedFile } from '../../disk/checked.js';
-import { BLOCK, BLOCK_BITS, unpack, unpackOne } from '../codec/bitpack.js';
+import { BLOCK, BLOCK_BITS, unpack, unpackSome } from '../codec/bitpack.js';
 import { ByteReader } from '../codec/varint.js';
 import type { PostingsCursor } from './cursor.js';
 import { align4, occurrences } from './layout.js';
@@ -65,35 +65,36 @@ export class PositionsReader {
     const from = this.starts[at] ?? 0;
     const to = this.starts[at + 1] ?? 0;
     if (to - from > this.values.length) this.values = new Int32Array(2 * (to - from));
-    for (let next = from; next < to;) {
-      const group = next >> BLOCK_BITS;
-      const end = Math.min(to, (group + 1) << BLOCK_BITS);
-      this.readGaps(group, next, end, next - from);
-      next = end;
-    }
-    const { values } = this;
     let position = -1;
-    for (let i = 0; i < to - from; i++) {
-      position += (values[i] ?? 0) + 1;
-      values[i] = position;
+    for (let next = from; next < to;) {
+      const end = Math.min(to, ((next >> BLOCK_BITS) + 1) << BLOCK_BITS);
+      position = this.readPart(next, end, next - from, position);
+      next = end;
     }
     return to - from;
   }
 
-  /** Reads gaps `from` to `to` of the block, all in one group, into `values` from `out` on. */
-  private readGaps(group: number, from: number, to: number, out: number): void {
-    const { values } = this;
-    const first = group << BLOCK_BITS;
-    if (group !== this.group && group < this.groups && to - from < WHOLE_GROUP) {
+  /**
+   * Reads the positions of gaps `from` to `to` − 1 of the block, which are in one group, into
+   * `values` from `out` on; `before` is the position before them. Returns the last.
+   */
+  private readPart(from: number, to: number, out: number, before: number): number {
+    const group = from >> BLOCK_BITS;
+    const isPacked = group < this.groups && to - from < WHOLE_GROUP && group !== this.group;
+    if (isPacked) {
       const at = this.groupAt(group) >> 2;
       const bits = this.file.bytes[this.widths + group] ?? 0;
-      for (let i = from; i < to; i++) {
-        values[out + i - from] = unpackOne(this.file.words, at, bits, i - first);
-      }
-      return;
+      const { words } = this.file;
+      return unpackSome(words, at, bits, from & (BLOCK - 1), to - from, this.values, out, before);
     }
     if (group !== this.group) this.loadGroup(group);
-    for (let i = from; i < to; i++) values[out + i - from] = this.gaps[i - first] ?? 0;
+    const { gaps, values } = this;
+    let position = before;
+    for (let i = from; i < to; i++) {
+      position += (gaps[i & (BLOCK - 1)] ?? 0) + 1;
+      values[out + i - from] = position;
+    }
+    return position;
   }
 
   private enterBlock(): void {
