@@ -65,6 +65,11 @@ export function nearness(positions: readonly Positions[], idfs: readonly number[
   return score;
 }
 
+/** The most that any page's nearness score can be, for words with these idfs. */
+export function nearnessMax(idfs: readonly number[]): number {
+  return idfs.reduce((sum, idf, i) => (i === 0 ? 0 : sum + Math.min(idfs[i - 1] ?? 0, idf)), 0);
+}
+
 /** Whether `words` stand at neighbouring positions in this order; positions ascend. */
 export function holdsPhrase(positions: readonly Int32Array[]): boolean {
   const [first, ...rest] = positions;
