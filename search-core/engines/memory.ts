@@ -6,19 +6,19 @@ import { Describer } from '../passage/describe.js';
 import { parseQuery, type Query } from '../query/parse.js';
 import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
 import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
-import { BODY_START, holdsPhrase, nearness } from '../rank/nearness.js';
+import { BODY_START, holdsPhrase, nearness, type Positions } from '../rank/nearness.js';
 import { byScore, comparable, type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
 import type { Change, Engine, EngineStats, SearchOutcome } from './port.js';
 
 interface Entry {
   readonly page: Page;
-  readonly positions: ReadonlyMap<string, Int32Array>;
+  readonly positions: ReadonlyMap<string, Positions>;
   /** Length codes. */
   readonly body: number;
   readonly title: number;
 }
 
-const EMPTY = new Int32Array(0);
+const NOWHERE: Positions = { values: new Int32Array(0), count: 0 };
 
 /**
  * The naive engine: every page in a Map, every page scored for every query, nothing persisted. It
@@ -70,7 +70,7 @@ export class MemoryEngine implements Engine {
     const nearnessOf = ({ page }: Ranked): number => {
       const { positions } = this.searchable[page] ?? {};
       return nearness(
-        query.terms.map((term) => positions?.get(term) ?? EMPTY),
+        query.terms.map((term) => positions?.get(term) ?? NOWHERE),
         idfs,
       );
     };
@@ -107,7 +107,7 @@ export class MemoryEngine implements Engine {
     const ranked: Ranked[] = [];
     this.searchable.forEach((one, page) => {
       const lists = (terms: readonly string[]): Int32Array[] =>
-        terms.map((term) => one.positions.get(term) ?? EMPTY);
+        terms.map((term) => (one.positions.get(term) ?? NOWHERE).values);
       if (!query.phrases.every((phrase) => holdsPhrase(lists(phrase)))) return;
       const body = tables.body[one.body] ?? 0;
       const title = tables.title[one.title] ?? 0;
@@ -115,8 +115,8 @@ export class MemoryEngine implements Engine {
       for (const term of query.terms) {
         const positions = one.positions.get(term);
         if (!positions) continue;
-        const inTitle = positions.filter((position) => position < BODY_START).length;
-        const x = (positions.length - inTitle) * body + inTitle * title;
+        const inTitle = positions.values.filter((position) => position < BODY_START).length;
+        const x = (positions.count - inTitle) * body + inTitle * title;
         score += (weights.get(term) ?? 0) * saturate(x);
       }
       if (score > 0) ranked.push({ page, score: comparable(score) });
@@ -147,7 +147,12 @@ function entry(page: Page): Entry {
   const bodyLength = add(text, BODY_START, Infinity, Infinity);
   return {
     page: { ...page, text },
-    positions: new Map([...positions].map(([term, list]) => [term, Int32Array.from(list)])),
+    positions: new Map(
+      [...positions].map(([term, list]) => [
+        term,
+        { values: Int32Array.from(list), count: list.length },
+      ]),
+    ),
     body: lengthCode(bodyLength),
     title: lengthCode(titleLength),
   };

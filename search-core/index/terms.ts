@@ -186,9 +186,17 @@ export class TermsReader {
     return new BlockReader(this.file.bytes, at);
   }
 
+  /** Compares a block's first term, which stands there whole, with another. */
   private compareFirst(block: number, term: Uint8Array): number {
-    const first = this.open(block);
-    first.nextTerm();
-    return compareBytes(first.term, 0, first.length, term, 0, term.length);
+    const at = this.offsetOf(block);
+    this.file.ensure(at, this.offsetOf(block + 1));
+    const { bytes } = this.file;
+    const reader = new ByteReader(bytes, at);
+    // The offsets of its lists and the bytes shared with the term before come first.
+    reader.varint();
+    reader.varint();
+    reader.varint();
+    const length = reader.varint();
+    return compareBytes(bytes, reader.at, reader.at + length, term, 0, term.length);
   }
 }

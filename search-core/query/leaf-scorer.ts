@@ -1,16 +1,17 @@
 import { bodyOccurrences, titleOccurrences } from '../index/postings/layout.js';
 import type { Leaf } from '../index/snapshot.js';
-import { type Averages, norms, type Norms, saturate } from '../rank/bm25f.js';
-
-/** Codes below this have their saturated weight in a table: up to 15 body occurrences. */
-const TABLED_CODES = 64;
+import { type Averages, norms, saturate } from '../rank/bm25f.js';
+import { WINDOW } from './window.js';
 
 /** Scores the postings of one leaf with the averages of the whole index. */
 export class LeafScorer {
-  /** Saturated weight of (code << 6 | body length code), for codes without title occurrences. */
-  private readonly table = new Float64Array(TABLED_CODES << 6);
-  private readonly norms: Norms;
-  private readonly lengths: Uint8Array;
+  /** What one occurrence adds, by the document's length code in each field. */
+  readonly body: Float64Array;
+  readonly title: Float64Array;
+  /** Per document: the body's length code, and the title's shifted by 8. */
+  readonly lengths: Uint16Array;
+  /** For the terms' use: where documents are in a block, by their number in a window. */
+  readonly places = new Uint8Array(WINDOW);
   /**
    * Bounds were computed with the segment's own averages. Where an average grew by a factor c, a
    * weight grows by c at the most: 1 / (1 − b + b·l/a) grows slower than a, and saturation is
@@ -22,31 +23,35 @@ export class LeafScorer {
     readonly leaf: Leaf,
     averages: Averages,
   ) {
-    const { meta } = leaf.segment;
-    this.lengths = leaf.segment.norms;
-    this.norms = norms(averages);
+    const { meta, norms: codes } = leaf.segment;
+    this.lengths = new Uint16Array(codes.buffer, codes.byteOffset, meta.documents);
+    ({ body: this.body, title: this.title } = norms(averages));
     this.boundScale =
       Math.max(
         1,
         averages.averageBody / meta.averageBody,
         averages.averageTitle / meta.averageTitle,
       ) * 1.000001;
-    for (let code = 4; code < TABLED_CODES; code += 4) {
-      for (let length = 0; length < 256; length++) {
-        const weight = saturate(bodyOccurrences(code) * (this.norms.body[length] ?? 0));
-        this.table[(code << 6) | length] = weight;
-      }
-    }
   }
 
-  /** The saturated weight of a posting. */
+  /**
+   * The saturated weight of a posting, without branches, which would be mispredicted often. Loops
+   * over many postings take the arrays out of the loop and call `weightOf` themselves.
+   */
   weight(document: number, code: number): number {
-    const body = this.lengths[2 * document] ?? 0;
-    if ((code & 3) === 0 && code < TABLED_CODES) return this.table[(code << 6) | body] ?? 0;
-    const title = this.lengths[2 * document + 1] ?? 0;
-    return saturate(
-      bodyOccurrences(code) * (this.norms.body[body] ?? 0) +
-        titleOccurrences(code) * (this.norms.title[title] ?? 0),
-    );
+    return weightOf(code, this.lengths[document] ?? 0, this.body, this.title);
   }
+}
+
+/** The saturated weight of a posting in a document of these lengths. */
+export function weightOf(
+  code: number,
+  lengths: number,
+  body: Float64Array,
+  title: Float64Array,
+): number {
+  return saturate(
+    bodyOccurrences(code) * (body[lengths & 0xff] ?? 0) +
+      titleOccurrences(code) * (title[lengths >> 8] ?? 0),
+  );
 }

@@ -1,13 +1,34 @@
+import type { PostingsCursor } from '../index/postings/cursor.js';
+import type { PositionsReader } from '../index/postings/positions.js';
 import type { Leaf, Snapshot } from '../index/snapshot.js';
-import { nearness } from '../rank/nearness.js';
+import { nearness, type Positions } from '../rank/nearness.js';
 import type { Ranked } from '../rank/rerank.js';
 import type { FoundTerms } from './found.js';
 import type { Query } from './parse.js';
 
-const EMPTY = new Int32Array(0);
+const NOWHERE: Positions = { values: new Int32Array(0), count: 0 };
 
-/** Reads where one word stands in the documents of one leaf, which must be asked in order. */
-type PositionsOf = (document: number) => Int32Array;
+/** Where one word stands in the document of a leaf that it was asked for last. */
+class WordPositions implements Positions {
+  values = NOWHERE.values;
+  count = 0;
+  private readonly reader: PositionsReader;
+
+  constructor(
+    leaf: Leaf,
+    private readonly cursor: PostingsCursor,
+  ) {
+    this.reader = leaf.segment.positions(cursor);
+  }
+
+  /** Reads a document's positions; documents must be asked for in ascending order. */
+  read(document: number): void {
+    this.count = 0;
+    if (this.cursor.advance(document) !== document) return;
+    this.count = this.reader.read();
+    this.values = this.reader.values;
+  }
+}
 
 /** The nearness score of each of the pages. */
 export function nearnessScores(
@@ -20,20 +41,19 @@ export function nearnessScores(
   const scores = new Array<number>(pages.length).fill(0);
   const ascending = [...pages.keys()].sort((a, b) => (pages[a]?.page ?? 0) - (pages[b]?.page ?? 0));
   let leaf: Leaf | undefined;
-  let readers = new Map<string, PositionsOf>();
+  let words: WordPositions[] = [];
+  let inOrder: Positions[] = [];
   for (const i of ascending) {
     const page = pages[i]?.page ?? 0;
     const holder = snapshot.leafOf(page);
     if (holder !== leaf) {
       leaf = holder;
-      readers = positionReaders(holder, snapshot.leaves.indexOf(holder), found);
+      const readers = positionReaders(holder, snapshot.leaves.indexOf(holder), found);
+      words = [...readers.values()];
+      inOrder = query.terms.map((term) => readers.get(term) ?? NOWHERE);
     }
-    const positions = new Map<string, Int32Array>();
-    for (const [term, read] of readers) positions.set(term, read(page - holder.base));
-    scores[i] = nearness(
-      query.terms.map((term) => positions.get(term) ?? EMPTY),
-      idfs,
-    );
+    for (const word of words) word.read(page - holder.base);
+    scores[i] = nearness(inOrder, idfs);
   }
   return scores;
 }
@@ -43,16 +63,11 @@ export function positionReaders(
   leaf: Leaf,
   number: number,
   found: FoundTerms,
-): Map<string, PositionsOf> {
-  const readers = new Map<string, PositionsOf>();
+): Map<string, WordPositions> {
+  const readers = new Map<string, WordPositions>();
   for (const [term, { entries }] of found) {
     const entry = entries[number];
-    if (!entry) continue;
-    const cursor = leaf.segment.cursor().open(entry);
-    const positions = leaf.segment.positions(cursor);
-    readers.set(term, (document) =>
-      cursor.advance(document) === document ? positions.read() : EMPTY,
-    );
+    if (entry) readers.set(term, new WordPositions(leaf, leaf.segment.cursor().open(entry)));
   }
   return readers;
 }

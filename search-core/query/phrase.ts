@@ -1,32 +1,24 @@
-import { END } from '../index/postings/cursor.js';
-import type { PositionsReader } from '../index/postings/positions.js';
 import { comparable } from '../rank/rerank.js';
 import type { Budget } from './budget.js';
 import type { LeafScorer } from './leaf-scorer.js';
+import { PhraseMatcher } from './phrase-matcher.js';
 import type { ScoredTerm } from './scored-term.js';
 import type { TopDocuments } from './top.js';
-
-/** Documents between two looks at the clock. */
-const STEPS = 512;
-
-/** A word of a phrase: how far from the phrase's start it stands, and its positions. */
-interface PhraseWord {
-  readonly term: ScoredTerm;
-  readonly offset: number;
-  readonly positions: PositionsReader;
-}
+import { WINDOW } from './window.js';
 
 /**
- * The best documents that hold every phrase. The rarest word leads, the others follow (a leapfrog
- * join); blocks whose bounds cannot reach the threshold are skipped whole, and positions are read
- * only for documents whose score would get in.
+ * The best documents that hold every phrase, by windows. The rarest word leads and the others are
+ * looked up for its documents, word by word; documents are dropped as soon as they lack a word or
+ * cannot score enough, and positions are read only for those that are left.
  */
 export class PhraseSearch {
+  /** The words of the phrases, the rarest first. */
   private readonly required: readonly ScoredTerm[];
-  /** Each phrase's words, the rarest first. */
-  private readonly phrases: readonly (readonly PhraseWord[])[];
   private readonly optional: readonly ScoredTerm[];
-  private readonly optionalBound: number;
+  private readonly matchers: readonly PhraseMatcher[];
+  /** The window's documents that may get in, ascending, and their scores so far. */
+  private readonly documents: Int32Array;
+  private readonly scores: Float64Array;
 
   /**
    * @param terms all words of the query that the leaf holds
@@ -34,105 +26,89 @@ export class PhraseSearch {
    */
   constructor(
     private readonly scorer: LeafScorer,
-    terms: readonly ScoredTerm[],
+    private readonly terms: readonly ScoredTerm[],
     phrases: readonly (readonly ScoredTerm[])[],
     private readonly top: TopDocuments,
     private readonly budget: Budget,
   ) {
+    const size = Math.min(WINDOW, scorer.leaf.segment.meta.documents);
+    this.documents = new Int32Array(size);
+    this.scores = new Float64Array(size);
     const required = new Set(phrases.flat());
-    this.required = [...required].sort(
-      (a, b) => a.cursor.entry.documents - b.cursor.entry.documents,
-    );
-    const { segment } = scorer.leaf;
-    const readers = new Map(this.required.map((term) => [term, segment.positions(term.cursor)]));
-    this.phrases = phrases.map((phrase) =>
-      phrase
-        .flatMap((term, offset) => {
-          const positions = readers.get(term);
-          return positions ? [{ term, offset, positions }] : [];
-        })
-        .sort((a, b) => a.term.cursor.entry.documents - b.term.cursor.entry.documents),
-    );
+    const documentsOf = (term: ScoredTerm): number => term.cursor.entry.documents;
+    this.required = [...required].sort((a, b) => documentsOf(a) - documentsOf(b));
     this.optional = terms.filter((term) => !required.has(term));
-    this.optionalBound = this.optional.reduce((sum, term) => sum + term.bound, 0);
+    const readers = new Map(this.required.map((term) => [term, term.positions()]));
+    this.matchers = phrases.map(
+      (phrase) =>
+        new PhraseMatcher(
+          phrase.flatMap((term, offset) => {
+            const reader = readers.get(term);
+            return reader ? [{ ...reader, offset }] : [];
+          }),
+        ),
+    );
   }
 
   run(): void {
-    let target = 0;
-    for (let step = 1; ; step++) {
-      if (step % STEPS === 0 && this.budget.spend(this.takeCount())) return;
-      const document = this.nextCommon(target);
-      if (document === END) break;
-      const { bound, upTo } = this.blockBound(document);
-      if (bound <= this.top.threshold) {
-        target = upTo + 1;
-        continue;
+    const { documents } = this.scorer.leaf.segment.meta;
+    const windows = Math.ceil(documents / WINDOW);
+    for (const term of this.terms) term.boundWindows(windows);
+    for (let window = 0; window < windows; window++) {
+      let bound = 0;
+      for (const term of this.terms) {
+        term.enterWindow(window);
+        bound += term.windowBound;
       }
-      this.collect(document);
-      target = document + 1;
+      if (this.required.some((term) => term.windowBound === 0)) continue;
+      const start = window * WINDOW;
+      const threshold = this.top.thresholdFrom(this.scorer.leaf.base + start);
+      if (bound <= threshold) continue;
+      this.offer(this.candidates(start, bound, threshold));
+      if (this.budget.spend(this.takeCount())) return;
     }
-    this.budget.spend(this.takeCount());
   }
 
-  /** The first document from `target` on that holds all required words, or END. */
-  private nextCommon(target: number): number {
-    let document = target;
-    for (let agreed = 0, i = 0; agreed < this.required.length; i = (i + 1) % this.required.length) {
-      const found = this.required[i]?.cursor.advance(document) ?? END;
-      if (found === END) return END;
-      agreed = found === document ? agreed + 1 : 1;
-      document = found;
+  /** Finds the window's documents that hold all words and may get in; returns how many. */
+  private candidates(start: number, bound: number, threshold: number): number {
+    const { documents, scores } = this;
+    const end = Math.min(start + WINDOW, this.scorer.leaf.segment.meta.documents);
+    let others = bound;
+    let count = 0;
+    for (const [i, term] of this.required.entries()) {
+      others -= term.windowBound;
+      count =
+        i === 0
+          ? term.collect(start, end, threshold - others, documents, scores)
+          : term.keepHeld(documents, scores, count, threshold - others);
+      if (count === 0) return 0;
     }
-    return document;
-  }
-
-  private blockBound(document: number): { bound: number; upTo: number } {
-    let bound = this.optionalBound;
-    let upTo = END - 1;
-    for (const term of this.required) {
-      const block = term.blockBound(document);
-      bound += block.bound;
-      upTo = Math.min(upTo, block.upTo);
-    }
-    return { bound, upTo };
-  }
-
-  private collect(document: number): void {
-    const { base, deleted } = this.scorer.leaf;
-    if (deleted.has(document)) return;
-    let score = 0;
-    for (const term of this.required) score += term.score();
     for (const term of this.optional) {
-      if (term.cursor.advance(document) === document) score += term.score();
+      others -= term.windowBound;
+      if (term.windowBound > 0) term.addScores(documents, scores, count, threshold - others);
     }
-    if (comparable(score) <= this.top.threshold) return;
-    if (this.phrases.every(isHeld)) this.top.offer(base + document, comparable(score));
+    return count;
+  }
+
+  /** Offers those of the first `count` documents that hold the phrases. */
+  private offer(count: number): void {
+    const { base, deleted } = this.scorer.leaf;
+    for (let i = 0; i < count; i++) {
+      const document = this.documents[i] ?? 0;
+      const score = comparable(this.scores[i] ?? 0);
+      if (score <= this.top.thresholdFrom(base + document) || deleted.has(document)) continue;
+      if (this.holdsAll(document)) this.top.offer(base + document, score);
+    }
+  }
+
+  private holdsAll(document: number): boolean {
+    for (const matcher of this.matchers) if (!matcher.isHeld(document)) return false;
+    return true;
   }
 
   private takeCount(): number {
     let count = 0;
-    for (const term of this.required) count += term.takeCount();
-    for (const term of this.optional) count += term.takeCount();
+    for (const term of this.terms) count += term.takeCount();
     return count;
   }
-}
-
-/** Whether the document that all words stand on holds the phrase; reads no more than it must. */
-function isHeld(phrase: readonly PhraseWord[]): boolean {
-  let starts: Int32Array | undefined;
-  for (const { positions, offset } of phrase) {
-    const here = positions.read().map((position) => position - offset);
-    starts = starts ? intersection(starts, here) : here;
-    if (starts.length === 0) return false;
-  }
-  return true;
-}
-
-/** The numbers that are in both; both ascend. */
-function intersection(a: Int32Array, b: Int32Array): Int32Array {
-  let at = 0;
-  return a.filter((value) => {
-    while (at < b.length && (b[at] ?? 0) < value) at++;
-    return b[at] === value;
-  });
 }

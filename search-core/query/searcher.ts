@@ -4,8 +4,8 @@ import type { Leaf, Snapshot } from '../index/snapshot.js';
 import { cleanTitle } from '../passage/clean.js';
 import { Describer } from '../passage/describe.js';
 import { bestParts } from '../passage/parts.js';
-import { BODY_START } from '../rank/nearness.js';
-import { type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
+import { BODY_START, nearnessMax } from '../rank/nearness.js';
+import { NEARNESS_WEIGHT, type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
 import { AnyWordSearch } from './any-word.js';
 import { Budget, type Now } from './budget.js';
 import { LeafScorer } from './leaf-scorer.js';
@@ -32,7 +32,7 @@ export class Searcher {
     const budget = new Budget(this.now, limits);
     const query = parseQuery(request.query);
     const found = lookUp(this.snapshot, query);
-    const ranked = this.rank(query, found, budget);
+    const ranked = this.rank(query, found, budget, request.maxResults);
     const weights = new Map([...found].map(([term, { idf }]) => [term, idf]));
     const describer = new Describer(query.terms, weights);
     const results = ranked
@@ -41,16 +41,25 @@ export class Searcher {
     return { results, metrics: { ended: budget.ended, postings: budget.postings } };
   }
 
-  /** The best pages in their final order: 200, or fewer where the query has many words. */
-  rank(query: Query, found: FoundTerms, budget: Budget): Ranked[] {
-    const best = this.best(query, found, budget, rerankedPages(query.terms.length));
+  /**
+   * The best pages in their final order: at least the `wanted` first of the 200 (fewer where the
+   * query has many words) that are looked at for nearness.
+   */
+  rank(query: Query, found: FoundTerms, budget: Budget, wanted = Infinity): Ranked[] {
+    const idfs = query.terms.map((term) => found.get(term)?.idf ?? 0);
+    const size = rerankedPages(query.terms.length);
+    const top = new TopDocuments(size, wanted, NEARNESS_WEIGHT * nearnessMax(idfs));
+    const best = this.collect(query, found, budget, top);
     if (query.terms.length < 2) return best;
     return rerank(best, nearnessScores(this.snapshot, query, found, best));
   }
 
   /** The best `size` documents by BM25F alone. */
   best(query: Query, found: FoundTerms, budget: Budget, size: number): Ranked[] {
-    const top = new TopDocuments(size);
+    return this.collect(query, found, budget, new TopDocuments(size));
+  }
+
+  private collect(query: Query, found: FoundTerms, budget: Budget, top: TopDocuments): Ranked[] {
     for (const [number, scorer] of this.scorers.entries()) {
       if (budget.ended !== 'complete') break;
       this.searchLeaf(number, scorer, query, found, top, budget);
@@ -102,11 +111,15 @@ export class Searcher {
     found: FoundTerms,
   ): { readonly idf: number; readonly words: Int32Array }[] {
     const readers = positionReaders(leaf, this.snapshot.leaves.indexOf(leaf), found);
-    return [...readers].map(([term, read]) => ({
-      idf: found.get(term)?.idf ?? 0,
-      words: read(document)
-        .filter((position) => position >= BODY_START)
-        .map((position) => position - BODY_START),
-    }));
+    return [...readers].map(([term, positions]) => {
+      positions.read(document);
+      const all = positions.values.subarray(0, positions.count);
+      return {
+        idf: found.get(term)?.idf ?? 0,
+        words: all
+          .filter((position) => position >= BODY_START)
+          .map((position) => position - BODY_START),
+      };
+    });
   }
 }

@@ -1,30 +1,51 @@
 import type { Ranked } from '../rank/rerank.js';
 
+/** Times this, a 32-bit float is less, by no more than two steps. */
+const BELOW = 1 - 2 ** -23;
+/** Room for rounding when scores are compared that are sums of others. */
+const ROOM = 1 - 1e-6;
+
 /**
- * The best `size` documents so far: a binary heap with the worst on top. Documents must be offered
- * in ascending order, so that of two with the same score the first one stays.
+ * The best `size` documents so far, offered in any order: a binary heap with the worst on top.
+ *
+ * Where scores will still change, but only `wanted` documents will be asked for in the end and no
+ * score can gain more than `gain`, documents that the best so far have left behind are not kept.
  */
 export class TopDocuments {
-  /** A document must score more than this to get in. */
-  threshold = 0;
   private count = 0;
   private readonly scores: Float64Array;
   private readonly documents: Int32Array;
+  private readonly leaders: TopDocuments | undefined;
+  /** What scores so much or less will not be among the wanted. */
+  private floor = 0;
 
-  constructor(private readonly size: number) {
+  constructor(
+    private readonly size: number,
+    wanted = size,
+    private readonly gain = 0,
+  ) {
     this.scores = new Float64Array(size);
     this.documents = new Int32Array(size);
+    this.leaders = wanted < size ? new TopDocuments(wanted) : undefined;
+  }
+
+  /**
+   * A document from `document` on must score more than this to get in: of two with the same score
+   * the first one is better. Scores are 32-bit floats.
+   */
+  thresholdFrom(document: number): number {
+    if (this.count < this.size) return this.floor;
+    const worst = this.scores[0] ?? 0;
+    return Math.max(this.floor, document > (this.documents[0] ?? 0) ? worst : worst * BELOW);
   }
 
   offer(document: number, score: number): void {
-    if (score <= this.threshold) return;
-    if (this.count < this.size) {
-      this.siftUp(this.count++, document, score);
-      if (this.count < this.size) return;
-    } else {
-      this.siftDown(document, score);
-    }
-    this.threshold = this.scores[0] ?? 0;
+    if (this.count < this.size) this.siftUp(this.count++, document, score);
+    else if (this.isWorse(0, document, score)) this.siftDown(document, score);
+    else return;
+    if (!this.leaders) return;
+    this.leaders.offer(document, score);
+    this.floor = Math.max(0, ROOM * this.leaders.thresholdFrom(0) - this.gain);
   }
 
   /** Best first, equals in document order. */
@@ -32,7 +53,9 @@ export class TopDocuments {
     return Array.from({ length: this.count }, (_, i) => ({
       page: this.documents[i] ?? 0,
       score: this.scores[i] ?? 0,
-    })).sort((a, b) => b.score - a.score || a.page - b.page);
+    }))
+      .filter(({ score }) => score > this.floor)
+      .sort((a, b) => b.score - a.score || a.page - b.page);
   }
 
   /** Whether entry i is worse than this one. */

@@ -19,18 +19,26 @@ const TITLE_PAIR = 3;
 /** How the pair's sum of 1/distance² saturates. */
 const SATURATION = 0.5;
 
+/** Ascending positions of a word in a page: the first `count` of `values`. */
+export interface Positions {
+  readonly values: Int32Array;
+  readonly count: number;
+}
+
 /**
  * Sum over occurrences of the first word of the nearest second word on either side. Both arrays
  * ascend; a word paired with itself counts its repetitions in order only.
  */
-function pairSum(first: Int32Array, second: Int32Array): number {
+function pairSum(first: Positions, second: Positions): number {
+  const { values, count } = second;
   let sum = 0;
   let next = 0;
-  for (const position of first) {
-    while (next < second.length && (second[next] ?? 0) <= position) next++;
-    const after = next < second.length ? (second[next] ?? 0) - position : DISTANCE_MAX + 1;
-    const beforeAt = next > 0 && second[next - 1] === position ? next - 2 : next - 1;
-    const before = beforeAt >= 0 ? position - (second[beforeAt] ?? 0) : DISTANCE_MAX + 1;
+  for (let i = 0; i < first.count; i++) {
+    const position = first.values[i] ?? 0;
+    while (next < count && (values[next] ?? 0) <= position) next++;
+    const after = next < count ? (values[next] ?? 0) - position : DISTANCE_MAX + 1;
+    const beforeAt = next > 0 && values[next - 1] === position ? next - 2 : next - 1;
+    const before = beforeAt >= 0 ? position - (values[beforeAt] ?? 0) : DISTANCE_MAX + 1;
     const weight = position < BODY_START ? TITLE_PAIR : 1;
     if (after <= DISTANCE_MAX) sum += weight / (after * after);
     if (before <= DISTANCE_MAX && first !== second) sum += (weight * REVERSED) / (before * before);
@@ -43,18 +51,23 @@ function pairSum(first: Int32Array, second: Int32Array): number {
  * @param positions for each word of the query, in its order, where it stands in the page (ascending)
  * @param idfs the words' inverse document frequencies
  */
-export function nearness(positions: readonly Int32Array[], idfs: readonly number[]): number {
+export function nearness(positions: readonly Positions[], idfs: readonly number[]): number {
   let score = 0;
   for (let i = 1; i < positions.length; i++) {
     const first = positions[i - 1];
     const second = positions[i];
-    if (!first || !second || first.length === 0 || second.length === 0) continue;
+    if (!first || !second || first.count === 0 || second.count === 0) continue;
     const sum = pairSum(first, second);
     if (sum > 0) {
       score += (Math.min(idfs[i - 1] ?? 0, idfs[i] ?? 0) * sum) / (SATURATION + sum);
     }
   }
   return score;
+}
+
+/** The most that any page's nearness score can be, for words with these idfs. */
+export function nearnessMax(idfs: readonly number[]): number {
+  return idfs.reduce((sum, idf, i) => (i === 0 ? 0 : sum + Math.min(idfs[i - 1] ?? 0, idf)), 0);
 }
 
 /** Whether `words` stand at neighbouring positions in this order; positions ascend. */

@@ -6,6 +6,7 @@ import {
   pack,
   unpack,
   unpackAscending,
+  unpackSome,
 } from '../../search-core/index/codec/bitpack.js';
 import { ByteReader, ByteWriter } from '../../search-core/index/codec/varint.js';
 import { sortStrings } from '../../search-core/index/sort.js';
@@ -44,6 +45,30 @@ describe('packed blocks', () => {
         let expected = base;
         expect(Array.from(out)).toEqual(Array.from(gaps, (gap) => (expected += gap + 1)));
       }),
+    );
+  });
+
+  test('some of the gaps come back as ascending values, from any place', () => {
+    const max = fc.integer({ min: 0, max: 23 }).map((bits) => 2 ** bits - 1);
+    fc.assert(
+      fc.property(
+        max.chain(block),
+        fc.nat(BLOCK - 1),
+        fc.nat(BLOCK),
+        fc.integer({ min: -1, max: 1e6 }),
+        (gaps, first, length, base) => {
+          const count = Math.min(length, BLOCK - first);
+          const width = bitsFor(gaps);
+          const words = new Int32Array(3 + 4 * 32).fill(-1);
+          pack(gaps, width, words, 3);
+          const out = new Int32Array(BLOCK + 1);
+          const last = unpackSome(words, 3, width, first, count, out, 1, base);
+          let expected = base;
+          const wanted = gaps.slice(first, first + count).map((gap) => (expected += gap + 1));
+          expect(out.slice(1, count + 1)).toEqual(wanted);
+          expect(last).toBe(wanted.at(-1) ?? base);
+        },
+      ),
     );
   });
 });

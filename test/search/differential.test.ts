@@ -66,9 +66,13 @@ async function build(pages: readonly Page[], segmentPages: number): Promise<Buil
 function expectSame({ searcher, naive }: Built, text: string): void {
   const query = parseQuery(text);
   const budget = new Budget(() => 0, UNLIMITED);
-  const found = searcher.rank(query, lookUp(searcher.snapshot, query), budget);
+  const terms = lookUp(searcher.snapshot, query);
   const expected = naive.rank(query);
-  expect({ text, ranked: found }).toEqual({ text, ranked: expected });
+  expect({ text, ranked: searcher.rank(query, terms, budget) }).toEqual({ text, ranked: expected });
+  for (const wanted of [1, 5, 20]) {
+    const first = searcher.rank(query, terms, budget, wanted).slice(0, wanted);
+    expect({ text, wanted, first }).toEqual({ text, wanted, first: expected.slice(0, wanted) });
+  }
 }
 
 describe('the indexed engine ranks as the naive one does: same pages, same scores, same order', () => {

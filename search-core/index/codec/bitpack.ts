@@ -69,6 +69,35 @@ export function unpack(words: Int32Array, at: number, bits: number, out: Int32Ar
   PLAIN[bits]?.(words, at, out, 0);
 }
 
+/**
+ * Unpacks `count` of 128 gaps (each less by one) from the `first` on, without the others, into the
+ * ascending values after `base`, to `out` from `to` on; returns the last.
+ */
+export function unpackSome(
+  words: Int32Array,
+  at: number,
+  bits: number,
+  first: number,
+  count: number,
+  out: Int32Array,
+  to: number,
+  base: number,
+): number {
+  const unused = 32 - bits;
+  let value = base;
+  let bit = first * bits;
+  for (let i = 0; i < count; i++) {
+    const word = at + (bit >> 5);
+    const shift = bit & 31;
+    let gap = bits === 0 ? 0 : (words[word] ?? 0) >>> shift;
+    if (shift > unused) gap |= (words[word + 1] ?? 0) << (32 - shift);
+    value += 1 + ((gap << unused) >>> unused);
+    out[to + i] = value;
+    bit += bits;
+  }
+  return value;
+}
+
 /** Unpacks 128 gaps (each less by one) into the strictly ascending values after `base`. */
 export function unpackAscending(
   words: Int32Array,

@@ -72,6 +72,13 @@ export class PostingsCursor {
     return this;
   }
 
+  /** Goes back to before the first posting of the term. */
+  rewind(): void {
+    this.document = -1;
+    this.at = 0;
+    if (this.block !== 0) this.block = this.codesOf = -1;
+  }
+
   /** The last document of a block; the tail's is not known without reading it. */
   lastOf(block: number): number {
     return block < this.blocks ? (this.words[this.lasts + block] ?? 0) : END - 1;
@@ -79,9 +86,33 @@ export class PostingsCursor {
 
   /** The block that holds the first document from `target` on, at or after block `from`. */
   blockFor(target: number, from: number): number {
-    let block = from;
-    while (block < this.blocks && (this.words[this.lasts + block] ?? 0) < target) block++;
-    return block;
+    const { words, lasts, blocks } = this;
+    let low = from;
+    let step = 1;
+    while (low + step <= blocks && (words[lasts + low + step - 1] ?? 0) < target) {
+      low += step;
+      step *= 2;
+    }
+    let high = Math.min(low + step - 1, blocks);
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((words[lasts + middle] ?? 0) < target) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The first place in the loaded block whose document is `target` or later. */
+  indexOf(target: number): number {
+    const { documents } = this;
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((documents[middle] ?? 0) < target) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** The largest saturated weight in a block, for the averages that the segment was written with. */
@@ -89,6 +120,18 @@ export class PostingsCursor {
     return decodeBound(
       this.blocks > 0 ? (this.file.bytes[this.bounds + block] ?? 255) : this.entry.bound,
     );
+  }
+
+  /**
+   * Writes where the documents `first` to `last` are in the loaded block to `places`, at their
+   * number modulo its length, a power of two; returns the place after the last of them.
+   */
+  place(first: number, last: number, places: Uint8Array): number {
+    const { documents } = this;
+    const end = this.indexOf(last + 1);
+    const mask = places.length - 1;
+    for (let i = this.indexOf(first); i < end; i++) places[(documents[i] ?? 0) & mask] = i;
+    return end;
   }
 
   /** Moves to the first document from `target` on; never back. */
