@@ -53,6 +53,7 @@ export function openMover(
   };
   if (!chain.facilitator) {
     const settlement = new Settlement(given, chain.relayers);
+    chain.heads?.listen(() => settlement.hint());
     return { settlement, objection: () => Promise.resolve(undefined) };
   }
   const { facilitatorUrl: url, ...access } = chain.facilitator;

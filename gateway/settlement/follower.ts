@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../domain/ports.js';
 import type { TransactionHash } from '../domain/units.js';
 import type { Receipt, SettlementChain } from './chain.js';
-import { BlockPace } from './pace.js';
+import { Lookout } from './lookout.js';
 
 /** Something whose fate the next blocks decide: one relayer nonce and its transactions. */
 export interface Watched {
@@ -17,13 +17,15 @@ export interface Watched {
 
 /**
  * Follows the chain block by block for every pending transaction of every relayer: one poll when
- * the next block is due, and none when nothing is pending.
+ * the next block is due or announced, and none when nothing is pending.
  */
 export class BlockFollower {
   readonly #watched = new Map<Watched, Receipt | undefined>();
   /** When a transaction was last looked for in vain. */
   readonly #missedAtMs = new WeakMap<Watched, number>();
-  readonly #pace: BlockPace;
+  readonly #lookout: Lookout;
+  /** Looks in a row that have found nothing. */
+  #misses = 0;
   #wake = new AbortController();
   #loop: Promise<void> | undefined;
   #isStopped = false;
@@ -37,16 +39,24 @@ export class BlockFollower {
       readonly confirmations: number;
     },
   ) {
-    this.#pace = new BlockPace(parts.blockTimeMs);
+    this.#lookout = new Lookout(parts.blockTimeMs);
   }
 
   /** Learns when blocks are due from whoever has just seen the newest one. */
   saw(block: bigint): void {
-    this.#pace.sawNewest(block, this.parts.clock.monotonicMs());
+    this.#lookout.pace.sawNewest(block, this.parts.clock.monotonicMs());
+  }
+
+  /** Somebody says that a block is there: a reason to look soon, and never more than that. */
+  hint(): void {
+    const isAwaited = this.#watched.size > 0;
+    if (this.#lookout.hint(this.parts.clock.monotonicMs(), isAwaited)) this.#wake.abort();
   }
 
   watch(watched: Watched): void {
     this.#watched.set(watched, undefined);
+    // Its first block decides when to look.
+    this.#misses = 0;
     this.#wake.abort();
     this.#loop ??= this.#follow().finally(() => (this.#loop = undefined));
   }
@@ -64,23 +74,18 @@ export class BlockFollower {
 
   async #follow(): Promise<void> {
     const { clock, log } = this.parts;
-    let misses = 0;
     while (this.#watched.size > 0 && !this.#isStopped) {
-      const now = clock.monotonicMs();
-      const wait = this.#pace.untilLook(now, misses);
+      const wait = this.#lookout.untilLook(clock.monotonicMs(), this.#misses);
       this.#wake = new AbortController();
       const { signal } = this.#wake;
       await clock.sleep(wait, signal);
-      if (signal.aborted) {
-        // Something new is watched: its first block decides when to look.
-        misses = 0;
-        continue;
-      }
+      if (signal.aborted) continue;
+      this.#lookout.looking(clock.monotonicMs());
       try {
-        misses = (await this.#poll()) ? 0 : misses + 1;
+        this.#misses = (await this.#poll()) ? 0 : this.#misses + 1;
       } catch (error) {
         log.warn({ error: String(error) }, 'the chain did not answer; asking again');
-        misses += 1;
+        this.#misses += 1;
       }
     }
   }
@@ -121,8 +126,8 @@ export class BlockFollower {
       const receipt = hashes.map((hash) => byHash.get(hash)).find(Boolean);
       if (!receipt) this.#missedAtMs.set(watched, askedAtMs);
       else if (!this.#watched.get(watched)) {
-        if (missedAtMs !== undefined) this.#pace.missed(receipt.block.number, missedAtMs);
-        this.#pace.saw(receipt.block.number, now);
+        if (missedAtMs !== undefined) this.#lookout.pace.missed(receipt.block.number, missedAtMs);
+        this.#lookout.pace.saw(receipt.block.number, now);
       }
     }
   }

@@ -96,6 +96,11 @@ export class Settlement {
     this.#follower.saw(facts.number);
   }
 
+  /** Somebody says that a block is there: pending transactions are looked for soon. */
+  hint(): void {
+    this.#follower.hint();
+  }
+
   /** Why no new paid work is taken now, if it is not. */
   admits(authorization: Pick<Authorization, 'validBefore'>): Refusal | undefined {
     const { queuePaymentsMax } = this.parts.settings;
