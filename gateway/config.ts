@@ -152,6 +152,8 @@ const settings = {
   PAYMENT_TIMEOUT_SECONDS: integer(30, 86_400, 300),
   /** Blocks, the transaction's own included, until a payment counts as settled. */
   CONFIRMATIONS: integer(1, 64, 1),
+  /** Whether a transfer in a block that is still being made (a flashblock) is enough to reply. */
+  PRECONFIRMATIONS: switched('off'),
   /** Milliseconds a caller waits for its settlement before it is told `settlement_pending`. */
   SETTLEMENT_WAIT_MS: integer(100, 120_000, 20_000),
   /** Seconds for which the reply to a settled payment can be fetched again. */
@@ -304,6 +306,11 @@ function moverConfig(values: Settings): RelayerConfig | FacilitatorConfig | unde
   const [relayer, facilitator] = [relayerConfig(values), facilitatorConfig(values)];
   if (relayer && facilitator) {
     throw new ConfigError([`${RELAYER}: leave it out, or leave out FACILITATOR_URL.`]);
+  }
+  if (facilitator && values.PRECONFIRMATIONS) {
+    throw new ConfigError([
+      'PRECONFIRMATIONS=on is for own relayers: leave it out, or leave out FACILITATOR_URL.',
+    ]);
   }
   return relayer ?? facilitator;
 }

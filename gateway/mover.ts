@@ -48,6 +48,7 @@ export function openMover(
       ...SETTLEMENT_DEFAULTS,
       blockTimeMs: chain.blockTimeMs,
       confirmations: config.CONFIRMATIONS,
+      preconfirmations: config.PRECONFIRMATIONS,
       replyMs: config.REPLY_RETENTION_SECONDS * 1000,
     },
   };

@@ -13,6 +13,7 @@ import {
   mayFail,
   mayFinalize,
   mayHandOver,
+  mayPreconfirm,
   mayRelease,
   mayReorg,
   mayRetry,
@@ -176,6 +177,34 @@ export class TransferBooks {
     });
   }
 
+  /**
+   * Records payments whose transfers are in a block that is still being made. Their intent stays
+   * open: it ends with the receipt of a finished block.
+   */
+  recordPreconfirmed(
+    hash: TransactionHash,
+    block: MinedFacts['block'],
+    transferred: readonly string[],
+  ): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = {
+        preconfirmed_at: BigInt(this.clock.now()),
+        transaction_hash: hash,
+        block_number: block.number,
+        block_hash: block.hash,
+      };
+      for (const id of transferred) await transition(tx, id, mayPreconfirm, changes);
+    });
+  }
+
+  /** Takes a preconfirmation back: the block was finished without the transfer. */
+  recordVanished(paymentIds: readonly string[]): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = unsettled(BigInt(this.clock.now()));
+      for (const id of paymentIds) await transition(tx, id, mayReorg, changes);
+    });
+  }
+
   /** Records that a transaction which is not ours took the nonce: the intent can never be mined. */
   recordSuperseded(intentId: string): Promise<void> {
     return this.store.write(async (tx: LedgerTx) => {
@@ -238,14 +267,7 @@ export class TransferBooks {
       // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
       const unsigned = own ? {} : { signed_at: null, transaction_hash: null };
       for (const { id } of settled) {
-        await transition(tx, id, mayReorg, {
-          settled_at: null,
-          block_number: null,
-          block_hash: null,
-          broadcast_at: null,
-          reorged_at: now,
-          ...unsigned,
-        });
+        await transition(tx, id, mayReorg, { ...unsettled(now), ...unsigned });
       }
     });
   }
@@ -359,6 +381,15 @@ const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigin
   transaction_hash: hash,
   block_number: block.number,
   block_hash: block.hash,
+});
+
+const unsettled = (now: bigint) => ({
+  settled_at: null,
+  preconfirmed_at: null,
+  block_number: null,
+  block_hash: null,
+  broadcast_at: null,
+  reorged_at: now,
 });
 
 const intentRow = (intent: NewIntent, now: bigint) => ({

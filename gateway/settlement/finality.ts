@@ -3,6 +3,7 @@ import type { Payment } from '../ledger/payment.js';
 import type { ChainLog, Receipt } from './chain.js';
 import type { SettlementParts } from './parts.js';
 import { addressTopic, TRANSFER } from './results.js';
+import { sealedReceipts } from './sealed.js';
 
 /** Settled payments that one look covers. */
 const PAYMENTS_MAX = 1000;
@@ -67,7 +68,7 @@ async function blockOf(
   hash: TransactionHash,
   { chain }: SettlementParts,
 ): Promise<Receipt['block'] | undefined> {
-  const [receipt] = await chain.receipts([hash]);
+  const [receipt] = await sealedReceipts(chain, [hash]);
   return receipt?.succeeded ? receipt.block : undefined;
 }
 
