@@ -1,6 +1,8 @@
 // npm run sim: payments in simulated worlds full of faults, and what must hold in each of them.
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { runCampaign, summary, type Campaign } from '../test/sim/campaign.js';
+import { summary, type Campaign } from '../test/sim/campaign.js';
+import { runThreads } from '../test/sim/threads.js';
 import { runWorld } from '../test/sim/world.js';
 
 const HELP = `Runs the payment path in simulated worlds, one for each seed, and checks what must always hold.
@@ -9,6 +11,7 @@ const HELP = `Runs the payment path in simulated worlds, one for each seed, and 
   npm run sim -- --seeds N --from S    seeds S to S + N - 1
   npm run sim -- --seed X          one world
   npm run sim -- --seed X --trace  the same, with every event on stdout
+  npm run sim -- --threads T       on T threads (default: one for each core)
   npm run sim -- --json            the result as one JSON object on stdout
   npm run sim -- --help            this text
 
@@ -23,6 +26,15 @@ const count = (name: string, text: string): number => {
   if (!/^[0-9]{1,12}$/.test(text)) throw new Error(`--${name} must be a whole number`);
   return Number(text);
 };
+
+const THREADS_MAX = 64;
+
+function threadsOf(text: string | undefined): number {
+  const threads = text === undefined ? availableParallelism() : count('threads', text);
+  if (threads < 1 || threads > THREADS_MAX)
+    throw new Error(`--threads must be from 1 to ${THREADS_MAX}`);
+  return threads;
+}
 
 async function replay(seed: number, isTraced: boolean, isJson: boolean): Promise<void> {
   const show = isTraced ? { show: (line: string) => console.log(line) } : {};
@@ -49,6 +61,7 @@ async function main(): Promise<void> {
       seeds: { type: 'string', default: '1000' },
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      threads: { type: 'string' },
       trace: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -62,9 +75,10 @@ async function main(): Promise<void> {
     await replay(count('seed', values.seed), values.trace, values.json);
     return;
   }
-  const campaign = await runCampaign({
+  const campaign = await runThreads({
     from: count('from', values.from),
     seeds: count('seeds', values.seeds),
+    threads: threadsOf(values.threads),
     progress: (line) => console.error(line),
   });
   report(campaign, values.json);

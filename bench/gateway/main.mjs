@@ -2,7 +2,9 @@
 // beside the reference middleware with its facilitator, in one run. Ratios are what counts: both
 // sides of each run in turn on the same machine.
 //
-//   npm run bench:gateway -- [--seconds N] [--payers 1,16,64] [--json]
+//   npm run bench:gateway -- [--seconds N] [--payers 1,16,64] [--rpc-ms N] [--json]
+//
+// --rpc-ms makes every JSON-RPC answer, of both sides, N milliseconds later (default 0).
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -21,6 +23,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     payers: { type: 'string', default: '1,16,64' },
+    'rpc-ms': { type: 'string', default: '0' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -133,7 +136,7 @@ async function payments() {
 
 async function paid(who, count) {
   const chain = await startTestChain({ blockTimeSeconds: 2 });
-  const rpc = await startRpcCounter(chain.rpcUrl);
+  const rpc = await startRpcCounter(chain.rpcUrl, Number(values['rpc-ms']));
   const payers = await chain.newPayers(count, { usdc: 1_000_000n });
   const wallet = { RELAYER_KEY: chain.relayerPrivateKey, PAY_TO: chain.payTo };
   const server =

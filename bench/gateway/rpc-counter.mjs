@@ -1,7 +1,9 @@
-// A JSON-RPC endpoint in front of another that counts requests by method; a batch counts each one.
+// A JSON-RPC endpoint in front of another that counts requests by method, a batch as its single
+// ones, and that may be as far away as hosted endpoints are.
 import { Agent, createServer, request as forward } from 'node:http';
 
-export async function startRpcCounter(target) {
+/** @param delayMs how much later than the target it answers. */
+export async function startRpcCounter(target, delayMs = 0) {
   const counts = new Map();
   const agent = new Agent({ keepAlive: true });
   const server = createServer((request, response) => {
@@ -14,8 +16,10 @@ export async function startRpcCounter(target) {
       }
       const headers = { 'content-type': 'application/json', 'content-length': body.length };
       const out = forward(target, { method: 'POST', agent, headers }, (answer) => {
-        response.writeHead(answer.statusCode, answer.headers);
-        answer.pipe(response);
+        setTimeout(() => {
+          response.writeHead(answer.statusCode, answer.headers);
+          answer.pipe(response);
+        }, delayMs);
       });
       out.on('error', () => response.destroy());
       out.end(body);

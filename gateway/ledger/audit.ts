@@ -87,6 +87,7 @@ export class AuditBooks {
         .selectAll('intents')
         .where('intent_payments.payment_id', '=', paymentId)
         .orderBy('created_at')
+        .orderBy('relayer_nonce')
         .execute();
       return loadIntents(db, rows);
     });

@@ -69,6 +69,7 @@ export type TransitionRefusal =
   | 'already_signed'
   | 'not_signed'
   | 'already_preconfirmed'
+  | 'not_preconfirmed'
   | 'already_settled'
   | 'not_settled'
   | 'already_final'
@@ -168,13 +169,19 @@ export const mayOverturn: May = (facts) => {
   return ended(status) ?? 'not_failed';
 };
 
-/** The block of the transfer is at or below the safe head. */
-export const mayFinalize: May = (facts) => {
+/** The block of the transfer was made without it. */
+export const mayVanish: May = (facts) => {
+  const status = statusOf(facts);
+  if (status === 'preconfirmed') return undefined;
+  return ended(status) ?? 'not_preconfirmed';
+};
+
+/** The block of the transfer is no longer canonical. */
+export const mayReorg: May = (facts) => {
   const status = statusOf(facts);
   if (status === 'settled') return undefined;
   return ended(status) ?? 'not_settled';
 };
 
-/** The block of the transfer is no longer canonical, or was never finished. */
-export const mayReorg: May = (facts) =>
-  statusOf(facts) === 'preconfirmed' ? undefined : mayFinalize(facts);
+/** The block of the transfer is at or below the safe head. */
+export const mayFinalize: May = (facts) => mayReorg(facts);

@@ -19,6 +19,7 @@ import {
   mayRetry,
   maySettle,
   maySign,
+  mayVanish,
   type TransitionRefusal,
 } from './status.js';
 import { millis, paymentOf } from './tables.js';
@@ -201,7 +202,7 @@ export class TransferBooks {
   recordVanished(paymentIds: readonly string[]): Promise<void> {
     return this.store.write(async (tx: LedgerTx) => {
       const changes = unsettled(BigInt(this.clock.now()));
-      for (const id of paymentIds) await transition(tx, id, mayReorg, changes);
+      for (const id of paymentIds) await transition(tx, id, mayVanish, changes);
     });
   }
 
@@ -263,20 +264,30 @@ export class TransferBooks {
         .where('settled_at', 'is not', null)
         .where('final_at', 'is', null)
         .execute();
-      const now = BigInt(this.clock.now());
-      // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
-      const unsigned = own ? {} : { signed_at: null, transaction_hash: null };
-      for (const { id } of settled) {
-        await transition(tx, id, mayReorg, { ...unsettled(now), ...unsigned });
-      }
+      const ids = settled.map(({ id }) => id);
+      await takeBack(tx, ids, own !== undefined, BigInt(this.clock.now()));
     });
   }
 
-  /** A settled transfer turned up in another block than before; it is as settled as it was. */
-  recordMoved(hash: TransactionHash, block: MinedFacts['block']): Promise<void> {
+  /**
+   * A settled transaction turned up in another block than before. These of its payments were not
+   * made there, because their calls failed this time: they are `reorged`. The others are as settled
+   * as they were.
+   */
+  recordMoved(
+    hash: TransactionHash,
+    block: MinedFacts['block'],
+    unmade: readonly string[],
+  ): Promise<void> {
     const place = { block_number: block.number, block_hash: block.hash };
     return this.store.write(async (tx: LedgerTx) => {
-      await tx.updateTable('transactions').set(place).where('hash', '=', hash).execute();
+      const own = await tx
+        .updateTable('transactions')
+        .set(place)
+        .where('hash', '=', hash)
+        .returning('hash')
+        .executeTakeFirst();
+      await takeBack(tx, unmade, own !== undefined, BigInt(this.clock.now()));
       await tx
         .updateTable('payments')
         .set(place)
@@ -383,6 +394,7 @@ const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigin
   block_hash: block.hash,
 });
 
+/** Their transfers are not in the chain: they have to go out again. */
 const unsettled = (now: bigint) => ({
   settled_at: null,
   preconfirmed_at: null,
@@ -391,6 +403,20 @@ const unsettled = (now: bigint) => ({
   broadcast_at: null,
   reorged_at: now,
 });
+
+/** Payments that were settled are open again. */
+async function takeBack(
+  tx: LedgerTx,
+  paymentIds: readonly string[],
+  isOurs: boolean,
+  now: bigint,
+): Promise<void> {
+  // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
+  const unsigned = isOurs ? {} : { signed_at: null, transaction_hash: null };
+  for (const id of paymentIds) {
+    await transition(tx, id, mayReorg, { ...unsettled(now), ...unsigned });
+  }
+}
 
 const intentRow = (intent: NewIntent, now: bigint) => ({
   id: intent.id,

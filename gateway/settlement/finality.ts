@@ -2,7 +2,7 @@ import type { TransactionHash } from '../domain/units.js';
 import type { Payment } from '../ledger/payment.js';
 import type { ChainLog, Receipt } from './chain.js';
 import type { SettlementParts } from './parts.js';
-import { addressTopic, TRANSFER } from './results.js';
+import { addressTopic, TRANSFER, transferredBy } from './results.js';
 import { sealedReceipts } from './sealed.js';
 
 /** Settled payments that one look covers. */
@@ -11,9 +11,10 @@ const PAYMENTS_MAX = 1000;
 const LOG_BLOCKS = 2000n;
 
 /**
- * Follows settled transfers to the safe head. One query of the payees' transfer logs confirms
- * all of them; only a transaction that is missing there is asked for by its hash, and only one
- * that has no receipt in the canonical chain counts as reorganized.
+ * Follows settled transfers to the safe head. One query of the payees' transfer logs confirms all
+ * of them whose blocks are the recorded ones. Only a transaction that is missing there, or that is
+ * in another block now, is asked for by its hash: without a receipt in the canonical chain it
+ * counts as reorganized, and in another block some of its calls may fail that succeeded before.
  *
  * @returns the payments whose transfers vanished; they are recorded as `reorged`.
  */
@@ -28,19 +29,39 @@ export async function followToSafeHead(parts: SettlementParts): Promise<readonly
   const vanished: Payment[] = [];
   for (const [hash, carried] of byTransaction(payments)) {
     const recorded = carried[0]?.block;
-    let block = seen.get(hash);
-    if (!block || block.hash !== recorded?.hash) {
-      block = await blockOf(hash, parts);
-      if (block) await books.recordMoved(hash, block);
-    }
-    if (!block) {
+    const isWhereItWas = recorded && seen.get(hash)?.hash === recorded.hash;
+    const now = isWhereItWas ? { block: recorded, unmade: [] } : await move(hash, carried, parts);
+    if (now.unmade.length > 0) {
       log.error({ transaction: hash }, 'a settled transfer vanished in a reorganization');
-      await books.recordReorged(hash);
-      vanished.push(...carried);
-    } else if (block.number <= safe.number) final.push(...carried.map(({ id }) => id));
+      vanished.push(...now.unmade);
+    }
+    if (!now.block || now.block.number > safe.number) continue;
+    final.push(...carried.filter((one) => !now.unmade.includes(one)).map(({ id }) => id));
   }
   if (final.length > 0) await books.recordFinal(final);
   return vanished;
+}
+
+/** Records where a transaction is after a reorganization, and which of its payments are not there. */
+async function move(
+  hash: TransactionHash,
+  carried: readonly Payment[],
+  { chain, books }: SettlementParts,
+): Promise<{ block?: Receipt['block']; unmade: readonly Payment[] }> {
+  const [receipt] = await sealedReceipts(chain, [hash]);
+  if (!receipt?.succeeded) {
+    await books.recordReorged(hash);
+    return { unmade: carried };
+  }
+  const authorizations = carried.map(({ authorization }) => authorization);
+  const isMade = transferredBy(authorizations, receipt.logs);
+  const unmade = carried.filter((_, index) => !isMade[index]);
+  await books.recordMoved(
+    hash,
+    receipt.block,
+    unmade.map(({ id }) => id),
+  );
+  return { block: receipt.block, unmade };
 }
 
 /** Where each transaction with a transfer to one of the payees is now, by transaction hash. */
@@ -62,14 +83,6 @@ async function transfersSince(
     for (const { transactionHash, block } of logs) blocks.set(transactionHash, block);
   }
   return blocks;
-}
-
-async function blockOf(
-  hash: TransactionHash,
-  { chain }: SettlementParts,
-): Promise<Receipt['block'] | undefined> {
-  const [receipt] = await sealedReceipts(chain, [hash]);
-  return receipt?.succeeded ? receipt.block : undefined;
 }
 
 function byTransaction(payments: readonly Payment[]): Map<TransactionHash, Payment[]> {

@@ -1,7 +1,10 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { smtpMailer } from '../../gateway/accounts/people/mail.js';
-import { realClock, silentLog } from '../support/ports.js';
+import { outboxMailer, readOutbox, smtpMailer } from '../../gateway/accounts/people/mail.js';
+import { PEOPLE_MIGRATIONS } from '../../gateway/accounts/people/schema.js';
+import { openStore } from '../../gateway/store/open.js';
+import { handClock } from '../support/accounts.js';
+import { realClock, realRandom, silentLog } from '../support/ports.js';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -77,4 +80,20 @@ test('a mail that cannot be sent is logged without its text, and given up', asyn
   await mailer.drain();
   expect(logged).toMatchObject([{ subject: 'Confirm' }]);
   expect(JSON.stringify(logged)).not.toContain('token=x');
+});
+
+test('the outbox tells mails of one millisecond apart, the newest first', async () => {
+  const clock = handClock();
+  const ports = { clock, random: realRandom, onFailed: () => undefined };
+  const store = await openStore(
+    { location: ':memory:', migrations: [...PEOPLE_MIGRATIONS] },
+    ports,
+  );
+  const mailer = outboxMailer(store, clock, realRandom, silentLog);
+  const subjects = Array.from({ length: 9 }, (_, index) => `mail ${index}`);
+  for (const subject of subjects) mailer.send({ ...mail, subject });
+  await mailer.drain();
+  const found = (await readOutbox(store)).map(({ subject }) => subject);
+  expect(found).toEqual(subjects.reverse());
+  await store.close();
 });

@@ -99,7 +99,7 @@ describe('one endpoint', () => {
     const started = performance.now();
     const deadlineMs = kind === 'timeout' ? 400 : 10_000;
     expect(await kindOf(client.request('eth_blockNumber', [], { deadlineMs }))).toBe(kind);
-    expect(performance.now() - started).toBeLessThan(deadlineMs + 1_000);
+    expect(performance.now() - started).toBeLessThan(deadlineMs + 3_000);
   });
 
   test("the node's own refusal comes with its code, message and data", async () => {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { PaymentPayload, PaymentRequired } from '@x402/core/types';
 import { devClient, transfersToPayee } from '../support/pay.js';
 import { checkWaysIn } from '../../scripts/mcp/check.js';
@@ -32,10 +34,16 @@ async function connect(url: string, key?: string): Promise<Client> {
   return client;
 }
 
+async function connectV1(url: string): Promise<ClientV1> {
+  const client = new ClientV1({ name: 'test', version: '1' });
+  await client.connect(new TransportV1(new URL(`${url}/mcp`)));
+  return client;
+}
+
 const SEARCH = { name: 'search', arguments: { query: 'sourdough bread' } };
 const FOUND = { result: { results: [{ url: 'https://pages.example/bread' }] } };
 
-async function pay(client: Client): Promise<PaymentPayload> {
+async function pay(client: Client | ClientV1): Promise<PaymentPayload> {
   const asked = await client.callTool(SEARCH);
   expect(asked.isError).toBe(true);
   const required = asked.structuredContent as PaymentRequired;
@@ -47,8 +55,11 @@ const availableCredits = async (key: string): Promise<unknown> => {
   return (await fetch(`${service.apiUrl}/account`, { headers })).json();
 };
 
-test('a tool call is paid on the chain, and its receipt names the transaction', async () => {
-  const client = await connect(service.gatewayUrl);
+test.each([
+  ['version 1', connectV1],
+  ['version 2', connect],
+])('a tool call of the official client of %s is paid on the chain', async (_, connectTo) => {
+  const client = await connectTo(service.gatewayUrl);
   const _meta = { 'x402/payment': await pay(client) };
   const paid = await client.callTool({ ...SEARCH, _meta });
   expect(paid).toMatchObject({

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { bytesToHex } from 'viem';
 import { bytes32 } from '../../gateway/domain/units.js';
+import { AuditBooks } from '../../gateway/ledger/audit.js';
 import type { Payment } from '../../gateway/ledger/payment.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { realClock } from '../support/ports.js';
@@ -66,6 +68,35 @@ test('a failed payment whose transfer a reorganization makes good is settled, on
   const outcome = await bench.settlement.outcome(failing.id, WAIT);
   expect(outcome).toMatchObject({ kind: 'settled', reply: {} });
   expect(await transfersOf(failing)).toHaveLength(1);
+});
+
+test('of a batch that a reorganization moved, only what is made there stays settled', async () => {
+  bench = await startBench(chain, { settings: { finalityMs: 60_000 } });
+  const [poor, rich] = await chain.newPayers(2, { usdc: 100n });
+  if (!poor || !rich) throw new Error('no payers');
+  const [unmade, made] = await Promise.all(
+    [poor, rich].map(async (payer) => bench.served(await chain.sign(payer, { value: 50n }))),
+  );
+  if (!unmade || !made) throw new Error('no payments');
+  await chain.mine(SETTLED_BLOCKS);
+  const [one, other] = await Promise.all([settle(unmade), settle(made)]);
+  if (one.kind !== 'settled' || other.kind !== 'settled') throw new Error('not settled');
+  expect(one.transaction).toBe(other.transaction);
+  const [intent] = await new AuditBooks(bench.store).intentsOf(made.id);
+  await bench.crash();
+
+  await reorganize(1);
+  // In the new blocks the money is gone before the same transaction comes.
+  await chain.fund([poor.address], 0n);
+  const serializedTransaction = bytesToHex(intent?.transactions[0]?.raw ?? new Uint8Array());
+  await chain.client.sendRawTransaction({ serializedTransaction });
+  await chain.mine(SETTLED_BLOCKS);
+  const { location } = bench;
+  bench = await startBench(chain, { location, settings: { finalityMs: 200 } });
+  await statusBecomes(unmade, 'failed');
+  expect(await settle(made)).toMatchObject({ kind: 'settled', transaction: other.transaction });
+  expect(await transfersOf(unmade)).toEqual([]);
+  expect(await transfersOf(made)).toHaveLength(1);
 });
 
 test('a payment whose adopted transfer vanished is transferred by us', async () => {

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../gateway/store/store.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { deferred } from '../support/deferred.js';
 import { BINDING, someReply } from '../support/payments.js';
+import { realClock } from '../support/ports.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { type Bench, type BenchOptions, startBench } from '../support/settlements.js';
 import { until } from '../support/until.js';
@@ -38,13 +39,15 @@ async function openWithKey(key: `0x${string}`): Promise<Bench> {
   return open({ signers: [signer] });
 }
 
-/** A database that is too busy is a 503, and the caller comes again. */
+/** A database that is too busy is a 503, and the caller comes again, a little later. */
 async function insist<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + 30_000;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
+      if (!(error instanceof StoreUnavailable) || Date.now() > deadline) throw error;
+      await realClock.sleep(20);
     }
   }
 }

@@ -140,9 +140,9 @@ function createEndpoints(
     createEndpoint(index, chain, signers, dice.fork(`endpoint ${index}`), trace),
   );
   const mayForge = () => endpoints.length > 1 && endpoints[0]?.weather === CALM;
-  for (const endpoint of endpoints) {
+  for (const [index, endpoint] of endpoints.entries()) {
     const lies = { dice: dice.fork(`lies of ${endpoint.name}`), trace };
-    endpoint.liar = createLiar(chain, mayForge, lies);
+    endpoint.liar = createLiar(chain, mayForge, index, lies);
   }
   return endpoints;
 }

@@ -21,6 +21,7 @@ const SUBJECTS = [
 export function createLiar(
   chain: Chain,
   mayForge: () => boolean,
+  index: number,
   { dice, trace }: { dice: Dice; trace: Trace },
 ): Liar {
   const told = <T>(what: string, lie: T): T => {
@@ -53,7 +54,7 @@ export function createLiar(
           return other && told('foreign-receipt', other);
         }
         if (answer !== null) return told('withheld-receipt', null);
-        return told('forged-receipt', forged(chain, params[0] as Hex));
+        return told('forged-receipt', forged(chain, params[0] as Hex, index));
       }
       default:
         return undefined;
@@ -67,12 +68,13 @@ function otherReceipt(_chain: Chain, wanted: Hex, answer: unknown): object | und
   return { ...(answer as object), transactionHash: keccak256(wanted) };
 }
 
-/** A receipt of a success that never was, without the logs that would prove it. */
-function forged({ head }: Chain, hash: Hex): object {
+/** The receipt of a failure that never was; no two endpoints make up the same. */
+function forged({ blocks, head }: Chain, hash: Hex, index: number): object {
+  const block = blocks.at(-1 - index) ?? head;
   return {
     transactionHash: hash,
-    blockNumber: numberToHex(head.number),
-    blockHash: head.hash,
+    blockNumber: numberToHex(block.number),
+    blockHash: block.hash,
     status: '0x0',
     gasUsed: numberToHex(30_000),
     effectiveGasPrice: numberToHex(head.baseFee),

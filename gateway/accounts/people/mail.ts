@@ -70,31 +70,35 @@ export function smtpMailer(url: string, from: string, clock: Clock, log: Log): M
   }, log);
 }
 
-/** Keeps mail in the database, where `readOutbox` finds the newest. */
+/**
+ * Keeps mail in the database, where `readOutbox` finds the newest. Mails are a millisecond apart at
+ * least, so that they are read in the order in which they were sent.
+ */
 export function outboxMailer(store: Store, clock: Clock, random: Random, log: Log): Mailer {
-  return backgroundMailer(
-    ({ to, subject, text }) =>
-      store.write(async (tx: Kysely<PeopleTables>) => {
-        await tx
-          .insertInto('outbox')
-          .values({
-            id: random.uuid(),
-            recipient: to,
-            subject,
-            body: text,
-            created_at: clock.now(),
-          })
-          .execute();
-        const kept = tx
-          .selectFrom('outbox')
-          .select('id')
-          .orderBy('created_at', 'desc')
-          .orderBy('id')
-          .limit(OUTBOX_MAX);
-        await tx.deleteFrom('outbox').where('id', 'not in', kept).execute();
-      }),
-    log,
-  );
+  let lastAtMs = 0;
+  return backgroundMailer(({ to, subject, text }) => {
+    const createdAtMs = Math.max(clock.now(), lastAtMs + 1);
+    lastAtMs = createdAtMs;
+    return store.write(async (tx: Kysely<PeopleTables>) => {
+      await tx
+        .insertInto('outbox')
+        .values({
+          id: random.uuid(),
+          recipient: to,
+          subject,
+          body: text,
+          created_at: createdAtMs,
+        })
+        .execute();
+      const kept = tx
+        .selectFrom('outbox')
+        .select('id')
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .limit(OUTBOX_MAX);
+      await tx.deleteFrom('outbox').where('id', 'not in', kept).execute();
+    });
+  }, log);
 }
 
 /** The newest mails of the outbox, newest first. */
