@@ -225,10 +225,13 @@ export class TransferBooks {
     );
   }
 
-  /** Gives a payment whose call failed back to the queue, for one more attempt. */
-  recordRetry(paymentId: string): Promise<Transition> {
+  /**
+   * Gives a payment whose call failed back to the queue, for one more attempt.
+   * @param found the payment as it was when it was looked into; refused when it was signed since.
+   */
+  recordRetry(found: Payment): Promise<Transition> {
     return this.store.write((tx: LedgerTx) =>
-      transition(tx, paymentId, mayRetry, ({ failedCalls }) => ({
+      transition(tx, found.id, asFound(found, mayRetry), ({ failedCalls }) => ({
         signed_at: null,
         broadcast_at: null,
         transaction_hash: null,
@@ -237,9 +240,11 @@ export class TransferBooks {
     );
   }
 
-  recordFailed(paymentId: string, reason: string): Promise<Transition> {
+  /** @param found as for `recordRetry`: a transaction that carries it may still be made. */
+  recordFailed(found: Payment, reason: string): Promise<Transition> {
+    const changes = { failed_at: BigInt(this.clock.now()), reason };
     return this.store.write((tx: LedgerTx) =>
-      transition(tx, paymentId, mayFail, { failed_at: BigInt(this.clock.now()), reason }),
+      transition(tx, found.id, asFound(found, mayFail), changes),
     );
   }
 
@@ -386,6 +391,12 @@ async function carriedBy(tx: LedgerTx, intentId: string): Promise<string[]> {
     .execute();
   return rows.map((row) => row.payment_id);
 }
+
+/** What was found out about a payment holds until it is signed again. */
+const asFound =
+  ({ facts: found }: Payment, may: typeof mayFail): typeof mayFail =>
+  (facts) =>
+    may(facts) ?? (facts.signedAt === found.signedAt ? undefined : 'already_signed');
 
 const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigint) => ({
   settled_at: now,

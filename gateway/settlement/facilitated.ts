@@ -282,7 +282,7 @@ export class FacilitatedSettlement {
         // A payer without money may have some later, and the facilitator may still try.
         if (answer?.kind !== 'refused' && !FOR_GOOD.includes(finding.reason)) return false;
         log.info({ payment: id, reason: finding.reason }, 'a payment cannot be settled');
-        await books.recordFailed(id, finding.reason);
+        await books.recordFailed(payment, finding.reason);
         return false;
       case 'possible':
         return true;

@@ -3,6 +3,7 @@ import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import { maySign } from '../ledger/status.js';
 import type { Authorization } from '../payment/authorization.js';
+import { reasons } from '../x402/reasons.js';
 import { refuseFullQueue, refuseShortWindow } from './admission.js';
 import type { BlockFacts } from './chain.js';
 import { ChainFacts } from './facts.js';
@@ -12,7 +13,7 @@ import { Lane, type HaltReason } from './lane.js';
 import { outcomeOf, Outcomes, type SettlementOutcome } from './outcome.js';
 import type { SettlementParts } from './parts.js';
 import { PaymentQueue } from './queue.js';
-import { investigate } from './resolver.js';
+import { investigate, type Finding } from './resolver.js';
 import type { Signer } from './signer.js';
 
 export interface SettlementHealth {
@@ -42,6 +43,8 @@ export class Settlement {
   readonly #lanes: readonly Lane[];
   readonly #household: Household;
   readonly #stopping = new AbortController();
+  /** Payments that are being looked into. */
+  readonly #investigated = new Set<string>();
   #isPumping = false;
 
   constructor(
@@ -226,24 +229,40 @@ export class Settlement {
     this.#outcomes.announce(paymentId);
   }
 
+  /** Looks into a payment and writes down what is certain; two looks at once would contradict. */
   async #investigate(payment: Payment): Promise<void> {
-    const { books, log, settings } = this.parts;
-    const relayer = this.#lanes[0]?.address ?? payment.authorization.to;
-    const finding = await investigate(payment, relayer, this.parts);
-    log.info({ payment: payment.id, status: payment.status, ...summary(finding) }, 'investigated');
+    if (this.#investigated.has(payment.id)) return;
+    this.#investigated.add(payment.id);
+    try {
+      const { log } = this.parts;
+      const relayer = this.#lanes[0]?.address ?? payment.authorization.to;
+      const finding = await investigate(payment, relayer, this.parts);
+      const fields = { payment: payment.id, status: payment.status, ...summary(finding) };
+      log.info(fields, 'investigated');
+      await this.#conclude(payment, finding);
+    } finally {
+      this.#investigated.delete(payment.id);
+    }
+  }
+
+  async #conclude(payment: Payment, finding: Finding): Promise<void> {
+    const { books, ledger, settings } = this.parts;
+    // What the token says now says nothing about a transaction that is under way.
+    const isUnderWay = this.#isCarried(payment.id);
     switch (finding.kind) {
       case 'moved':
         this.#queue.remove(payment.id);
         await books.recordAdopted(payment.id, finding.transaction, finding.block);
         return;
       case 'impossible':
+        if (isUnderWay && finding.reason !== reasons.validBefore) return;
         this.#queue.remove(payment.id);
-        await books.recordFailed(payment.id, finding.reason);
+        await books.recordFailed(payment, finding.reason);
         return;
       case 'possible': {
-        if (payment.failedCalls + 1 >= settings.callAttemptsMax) return;
-        if (!isToBeSigned(payment)) await books.recordRetry(payment.id);
-        const retried = await this.parts.ledger.get(payment.id);
+        if (isUnderWay || payment.failedCalls + 1 >= settings.callAttemptsMax) return;
+        if (!isToBeSigned(payment)) await books.recordRetry(payment);
+        const retried = await ledger.get(payment.id);
         if (retried && isToBeSigned(retried)) this.#enqueue(retried);
         return;
       }

@@ -110,9 +110,11 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       case 'adopt':
         return books.recordAdopted(id, hashOf(nonce + 2_000_000n), block);
       case 'retry':
-        return books.recordRetry(id);
-      case 'fail':
-        return books.recordFailed(id, 'test');
+      case 'fail': {
+        const found = await ledger.get(id);
+        if (!found) return undefined;
+        return step === 'retry' ? books.recordRetry(found) : books.recordFailed(found, 'test');
+      }
       case 'reorg': {
         const hash = (await ledger.get(id))?.transaction;
         return hash && books.recordReorged(hash);

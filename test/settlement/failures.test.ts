@@ -6,6 +6,7 @@ import type { Payment } from '../../gateway/ledger/payment.js';
 import { transferCalls } from '../../gateway/payment/transfer.js';
 import type { SettlementChain } from '../../gateway/settlement/chain.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
+import { deferred } from '../support/deferred.js';
 import { type Bench, type BenchOptions, startBench } from '../support/settlements.js';
 import { until } from '../support/until.js';
 
@@ -273,4 +274,24 @@ test('a settled transfer that a reorganization removes is broadcast again', asyn
   await until(async () => (await bench.ledger.get(payment.id))?.facts.reorgedAt !== undefined);
   expect(await bench.settlement.outcome(payment.id, WAIT)).toMatchObject({ kind: 'settled' });
   expect(await transfersOf(payment)).toHaveLength(1);
+});
+
+test('what was found out about a payment ends it no more once it is signed', async () => {
+  const signed = deferred();
+  const go = deferred();
+  const bench = await open({
+    checkpoint: (point) => {
+      if (point !== 'after-sign-commit') return undefined;
+      signed.resolve();
+      return go.promise;
+    },
+  });
+  const found = await servedPayment(bench);
+  const outcome = settle(bench, found);
+  await signed.promise;
+  const refused = { kind: 'refused', because: 'already_signed' };
+  expect(await bench.books.recordFailed(found, 'it could not be made')).toEqual(refused);
+  expect(await bench.books.recordRetry(found)).toEqual(refused);
+  go.resolve();
+  expect(await outcome).toMatchObject({ kind: 'settled' });
 });
