@@ -1,5 +1,6 @@
 import { USDC_ADDRESS, BASE_CHAIN_ID, USDC_DOMAIN } from '../contracts-abi/addresses.js';
 import { createChainClient, type ChainClient } from './chain/client.js';
+import { createHeadFeed, type HeadFeed } from './chain/head-feed.js';
 import { preflight } from './chain/preflight.js';
 import type { Config, FacilitatorConfig } from './config.js';
 import { startDevChain } from './dev/chain.js';
@@ -22,6 +23,8 @@ export interface ChainAccess {
   /** Milliseconds from block to block. */
   readonly blockTimeMs: number;
   readonly client: ChainClient;
+  /** Tells when blocks come, where an endpoint pushes them. */
+  readonly heads?: Pick<HeadFeed, 'listen'>;
   /** What scripts may know of a chain that was started here. */
   readonly dev?: Pick<
     DevFacts,
@@ -58,7 +61,9 @@ export async function openChain(
     'JSON-RPC endpoints in use; the others are probed again after a while',
     () => client.endpoints().filter(({ standing }) => standing === 'ready').length,
   );
+  const heads = openHeads(config, source.blockTimeMs, ports);
   const stop = async () => {
+    await heads?.close();
     await client.close();
     await source.stop();
   };
@@ -69,10 +74,30 @@ export async function openChain(
     throw error;
   }
   const { rpcUrls: _, ...found } = source;
-  return { ...token, ...found, client, stop };
+  return { ...token, ...found, client, ...(heads && { heads }), stop };
 }
 
-interface ChainSource extends Omit<ChainAccess, 'chainId' | 'asset' | 'domain' | 'client'> {
+/** Subscribes to new blocks where the settings name an endpoint that pushes them. */
+function openHeads(
+  { chain }: Config,
+  blockTimeMs: number,
+  { metrics, ...ports }: { clock: Clock; random: Random; log: Log; metrics: Metrics },
+): HeadFeed | undefined {
+  if (chain.kind !== 'mainnet' || chain.webSocketUrl === undefined) return undefined;
+  const url = chain.webSocketUrl;
+  const heads = createHeadFeed({ url, chainId: BASE_CHAIN_ID, blockTimeMs, ...ports });
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.gauge(`search402_rpc_heads_${name}`, help, read);
+  gauge('up', '1 while new blocks are announced by WebSocket', () => (heads.status().isUp ? 1 : 0));
+  gauge('total', 'New blocks announced since the start', () => heads.status().heads);
+  gauge('lost_total', 'Times that the WebSocket was lost', () => heads.status().losses);
+  return heads;
+}
+
+interface ChainSource extends Omit<
+  ChainAccess,
+  'chainId' | 'asset' | 'domain' | 'client' | 'heads'
+> {
   readonly rpcUrls: readonly string[];
 }
 

@@ -26,6 +26,10 @@ const rpcUrls = z
   .transform((text) => text.split(',').map((part) => part.trim()))
   .pipe(z.array(httpUrl).min(1).max(16));
 
+const webSocketUrl = z
+  .url({ protocol: /^wss?$/, error: 'must be a ws(s) URL' })
+  .refine((url) => !url.includes('#'), 'must be a ws(s) URL without a fragment');
+
 const account = z.string().transform((text, context): Address => {
   const parsed = parseAddress(text);
   if (parsed) return parsed;
@@ -108,6 +112,8 @@ const settings = {
 
   /** JSON-RPC endpoints of Base, comma-separated. */
   RPC_URLS: rpcUrls.optional(),
+  /** WebSocket endpoint of Base that announces new blocks, so that they need not be polled for. */
+  RPC_WS_URL: webSocketUrl.optional(),
   /** The address that receives the payments. */
   PAY_TO: account.optional(),
   /** Key that sends the transfers and pays their gas; or a file that holds it. */
@@ -146,6 +152,8 @@ const settings = {
   PAYMENT_TIMEOUT_SECONDS: integer(30, 86_400, 300),
   /** Blocks, the transaction's own included, until a payment counts as settled. */
   CONFIRMATIONS: integer(1, 64, 1),
+  /** Whether a transfer in a block that is still being made (a flashblock) is enough to reply. */
+  PRECONFIRMATIONS: switched('off'),
   /** Milliseconds a caller waits for its settlement before it is told `settlement_pending`. */
   SETTLEMENT_WAIT_MS: integer(100, 120_000, 20_000),
   /** Seconds for which the reply to a settled payment can be fetched again. */
@@ -202,6 +210,8 @@ export type ChainConfig =
   | {
       readonly kind: 'mainnet';
       readonly rpcUrls: readonly string[];
+      /** Announces new blocks, in addition to them. */
+      readonly webSocketUrl?: string;
       readonly payTo: Address;
       /** Who moves the money: an own relayer, or a facilitator. */
       readonly mover: RelayerConfig | FacilitatorConfig;
@@ -211,6 +221,7 @@ export type ChainConfig =
 export interface Config extends Omit<
   Settings,
   | 'RPC_URLS'
+  | 'RPC_WS_URL'
   | 'PAY_TO'
   | 'RELAYER_PRIVATE_KEY'
   | 'RELAYER_PRIVATE_KEY_FILE'
@@ -244,6 +255,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
   }
   const {
     RPC_URLS,
+    RPC_WS_URL,
     PAY_TO,
     RELAYER_PRIVATE_KEY,
     RELAYER_PRIVATE_KEY_FILE,
@@ -295,12 +307,22 @@ function moverConfig(values: Settings): RelayerConfig | FacilitatorConfig | unde
   if (relayer && facilitator) {
     throw new ConfigError([`${RELAYER}: leave it out, or leave out FACILITATOR_URL.`]);
   }
+  if (facilitator && values.PRECONFIRMATIONS) {
+    throw new ConfigError([
+      'PRECONFIRMATIONS=on is for own relayers: leave it out, or leave out FACILITATOR_URL.',
+    ]);
+  }
   return relayer ?? facilitator;
 }
 
 function chainConfig(values: Settings, forkUrl: string | undefined): ChainConfig {
-  const { RPC_URLS, PAY_TO } = values;
+  const { RPC_URLS, RPC_WS_URL: webSocketUrl, PAY_TO } = values;
   const mover = moverConfig(values);
+  if (webSocketUrl !== undefined && (!mover || 'facilitatorUrl' in mover)) {
+    throw new ConfigError([
+      'RPC_WS_URL tells an own relayer when blocks come, and none is set: leave it out.',
+    ]);
+  }
   const given = { RPC_URLS, PAY_TO, [MOVER]: mover };
   const missing = Object.entries(given).flatMap(([name, value]) => (value ? [] : [name]));
   if (missing.length === Object.keys(given).length) {
@@ -313,7 +335,8 @@ function chainConfig(values: Settings, forkUrl: string | undefined): ChainConfig
           'leave out one of the two.',
       ]);
     }
-    return { kind: 'mainnet', rpcUrls: RPC_URLS, payTo: PAY_TO, mover };
+    const announced = webSocketUrl !== undefined && { webSocketUrl };
+    return { kind: 'mainnet', rpcUrls: RPC_URLS, ...announced, payTo: PAY_TO, mover };
   }
   throw new ConfigError(
     missing.map(

@@ -48,11 +48,13 @@ export function openMover(
       ...SETTLEMENT_DEFAULTS,
       blockTimeMs: chain.blockTimeMs,
       confirmations: config.CONFIRMATIONS,
+      preconfirmations: config.PRECONFIRMATIONS,
       replyMs: config.REPLY_RETENTION_SECONDS * 1000,
     },
   };
   if (!chain.facilitator) {
     const settlement = new Settlement(given, chain.relayers);
+    chain.heads?.listen(() => settlement.hint());
     return { settlement, objection: () => Promise.resolve(undefined) };
   }
   const { facilitatorUrl: url, ...access } = chain.facilitator;

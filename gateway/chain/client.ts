@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/ports.js';
 import type { Address, Hex } from '../domain/units.js';
 import { ChainUnreachable, isOwnTrouble, RpcError } from './errors.js';
-import { essence, isDecisive } from './judge.js';
+import { agreement, isDecisive } from './judge.js';
 import {
   createPool,
   type EndpointStatus,
@@ -163,7 +163,8 @@ async function confirm(
   });
   if (!second) return confirm(pool, clock, members, call, first);
   if (second.answer === null) return null;
-  if (essence(call.method, answer) === essence(call.method, second.answer)) return answer;
+  const agreed = agreement(call.method, answer, second.answer);
+  if (agreed !== undefined) return agreed;
   throw new ChainUnreachable(
     'disagreement',
     `${by.endpoint.name} and ${second.by.endpoint.name} answer ${call.method} differently`,

@@ -5,8 +5,6 @@ import type { Block } from './judge.js';
 interface Head {
   readonly number: bigint;
   readonly timestamp: bigint;
-  /** Seconds from this machine's clock to the block's time when the block was seen. */
-  readonly offSeconds: number;
   readonly seenMs: number;
 }
 
@@ -36,13 +34,18 @@ const SIGHT_MS_MAX = 60_000;
  */
 export function createHeads<Endpoint>(clock: Clock): Heads<Endpoint> {
   const heads = new Map<Endpoint, Head>();
+  /**
+   * Seconds from this machine's clock to the block's time when the block was seen, by the clock as
+   * it is now: when it is set, all sights move alike.
+   */
+  const offSeconds = ({ timestamp, seenMs }: Head): number =>
+    Number(timestamp) - (clock.now() - (clock.monotonicMs() - seenMs)) / 1000;
   return {
     saw: (endpoint, latest) => {
       const before = heads.get(endpoint);
       const number = BigInt(latest.number);
       const timestamp = BigInt(latest.timestamp);
-      const offSeconds = Number(timestamp) - clock.now() / 1000;
-      heads.set(endpoint, { number, timestamp, offSeconds, seenMs: clock.monotonicMs() });
+      heads.set(endpoint, { number, timestamp, seenMs: clock.monotonicMs() });
       const wentBack =
         before && timestamp >= before.timestamp && number + BLOCKS_BACK_MAX < before.number;
       return wentBack ? `its block number went back by ${before.number - number}` : undefined;
@@ -57,11 +60,12 @@ export function createHeads<Endpoint>(clock: Clock): Heads<Endpoint> {
       const distances = others.flatMap((other) => {
         const head = heads.get(other);
         const isRecent = head && clock.monotonicMs() - head.seenMs <= SIGHT_MS_MAX;
-        return isRecent ? [Math.abs(head.offSeconds)] : [];
+        return isRecent ? [Math.abs(offSeconds(head))] : [];
       });
-      const apart = Math.abs(mine.offSeconds) - Math.min(...distances);
+      const mineSeconds = offSeconds(mine);
+      const apart = Math.abs(mineSeconds) - Math.min(...distances);
       if (distances.length === 0 || apart <= SECONDS_APART_MAX) return undefined;
-      const direction = mine.offSeconds < 0 ? 'behind' : 'ahead of';
+      const direction = mineSeconds < 0 ? 'behind' : 'ahead of';
       return `its newest block is ${Math.round(apart)} s ${direction} another endpoint's`;
     },
   };

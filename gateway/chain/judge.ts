@@ -141,8 +141,25 @@ export function isDecisive(method: string, params: readonly unknown[], answer: u
   return typeof at === 'string' && at.startsWith('0x');
 }
 
-/** What two honest endpoints agree on, whatever further fields each of them adds. */
-export function essence(method: string, answer: unknown): string {
+/** What a node that knows of blocks in the making gives as the hash of such a block. */
+const NO_HASH = `0x${'0'.repeat(64)}`;
+
+/**
+ * What two endpoints both say, whatever further fields each of them adds; undefined when they
+ * contradict each other. Of a transaction whose block only one of them has in full, both say that
+ * it is in a block that is still being made.
+ */
+export function agreement(method: string, first: unknown, second: unknown): unknown {
+  if (essence(method, first) === essence(method, second)) return first;
+  const [one, other] = [receipt.safeParse(first).data, receipt.safeParse(second).data];
+  if (method !== 'eth_getTransactionReceipt' || !one || !other) return undefined;
+  if ((one.blockHash === NO_HASH) === (other.blockHash === NO_HASH)) return undefined;
+  const [open, sealed] = one.blockHash === NO_HASH ? [first, other] : [second, one];
+  const unsealed = JSON.stringify(sealed).replaceAll(sealed.blockHash, NO_HASH);
+  return essence(method, open) === essence(method, JSON.parse(unsealed)) ? open : undefined;
+}
+
+function essence(method: string, answer: unknown): string {
   const found = method === 'eth_getTransactionReceipt' ? receipt.safeParse(answer).data : undefined;
   return JSON.stringify(found ?? answer).toLowerCase();
 }

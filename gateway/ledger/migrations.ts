@@ -162,6 +162,13 @@ const PAYMENTS_REPLIES = `create index payments_replies on payments (settled_at)
 const PAYMENTS_FAILED = `create index payments_failed on payments (failed_at)
   where failed_at is not null and final_at is null`;
 
+/**
+ * When the transfer was seen in a block that was still being made, where that is enough to answer
+ * the payer. Null again when it vanished from there.
+ */
+const PAYMENTS_PRECONFIRMED = ({ int }: SqlWords) =>
+  `alter table payments add column preconfirmed_at ${int}`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -192,4 +199,5 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   { name: 'ledger-004-identifiers', statements: () => [PAYMENTS_ONE_IDENTIFIER] },
   { name: 'ledger-005-retention', statements: () => [PAYMENTS_REPLIES] },
   { name: 'ledger-006-open-failures', statements: () => [PAYMENTS_FAILED] },
+  { name: 'ledger-007-preconfirmed', statements: (words) => [PAYMENTS_PRECONFIRMED(words)] },
 ];

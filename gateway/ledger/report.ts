@@ -10,7 +10,7 @@ export function paymentLine(payment: Payment): string {
   const { authorization, status, transaction, reason } = payment;
   const words = [
     iso(payment.reservedAt),
-    status.padEnd(9),
+    status.padEnd(12),
     formatUsd(authorization.value).padStart(10),
     authorization.from,
     payment.id,
@@ -24,6 +24,7 @@ const FACTS: readonly (readonly [keyof PaymentFacts, string])[] = [
   ['servedAt', 'served: the reply was stored'],
   ['signedAt', 'signed'],
   ['broadcastAt', 'broadcast (last time)'],
+  ['preconfirmedAt', 'preconfirmed: the transfer is in a block that is still being made'],
   ['settledAt', 'settled: the transfer is confirmed'],
   ['finalAt', 'final: at or below the safe head'],
   ['reorgedAt', 'reorged: the transfer had vanished (last time)'],

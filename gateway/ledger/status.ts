@@ -7,6 +7,7 @@ export type PaymentStatus =
   | 'served'
   | 'signed'
   | 'broadcast'
+  | 'preconfirmed'
   | 'settled'
   | 'final'
   | 'reorged'
@@ -18,6 +19,8 @@ export interface PaymentFacts {
   readonly servedAt?: UnixMillis;
   readonly signedAt?: UnixMillis;
   readonly broadcastAt?: UnixMillis;
+  /** Its transfer was seen in a block that is still being made. */
+  readonly preconfirmedAt?: UnixMillis;
   readonly settledAt?: UnixMillis;
   readonly finalAt?: UnixMillis;
   /** Kept for the record when the payment is broadcast and settles again. */
@@ -29,24 +32,27 @@ export interface PaymentFacts {
 /**
  * The status that the facts amount to. The first row that matches wins; `·` matches anything.
  *
- *     released  failed  final  settled  broadcast  reorged  signed  served │ status
- *     yes       ·       ·      ·        ·          ·        ·       ·      │ released
- *     ·         yes     ·      ·        ·          ·        ·       ·      │ failed
- *     ·         ·       yes    ·        ·          ·        ·       ·      │ final
- *     ·         ·       ·      yes      ·          ·        ·       ·      │ settled
- *     ·         ·       ·      ·        yes        ·        ·       ·      │ broadcast
- *     ·         ·       ·      ·        ·          yes      ·       ·      │ reorged
- *     ·         ·       ·      ·        ·          ·        yes     ·      │ signed
- *     ·         ·       ·      ·        ·          ·        ·       yes    │ served
- *     ·         ·       ·      ·        ·          ·        ·       ·      │ reserved
+ *     released  failed  final  settled  preconfirmed  broadcast  reorged  signed  served │ status
+ *     yes       ·       ·      ·        ·             ·          ·        ·       ·      │ released
+ *     ·         yes     ·      ·        ·             ·          ·        ·       ·      │ failed
+ *     ·         ·       yes    ·        ·             ·          ·        ·       ·      │ final
+ *     ·         ·       ·      yes      ·             ·          ·        ·       ·      │ settled
+ *     ·         ·       ·      ·        yes           ·          ·        ·       ·      │ preconfirmed
+ *     ·         ·       ·      ·        ·             yes        ·        ·       ·      │ broadcast
+ *     ·         ·       ·      ·        ·             ·          yes      ·       ·      │ reorged
+ *     ·         ·       ·      ·        ·             ·          ·        yes     ·      │ signed
+ *     ·         ·       ·      ·        ·             ·          ·        ·       yes    │ served
+ *     ·         ·       ·      ·        ·             ·          ·        ·       ·      │ reserved
  *
- * A reorg takes `settledAt` and `broadcastAt` back: the transaction has to go out again.
+ * A reorg takes `settledAt`, `preconfirmedAt` and `broadcastAt` back: the transaction has to go out
+ * again.
  */
 export function statusOf(facts: PaymentFacts): PaymentStatus {
   if (facts.releasedAt !== undefined) return 'released';
   if (facts.failedAt !== undefined) return 'failed';
   if (facts.finalAt !== undefined) return 'final';
   if (facts.settledAt !== undefined) return 'settled';
+  if (facts.preconfirmedAt !== undefined) return 'preconfirmed';
   if (facts.broadcastAt !== undefined) return 'broadcast';
   if (facts.reorgedAt !== undefined) return 'reorged';
   if (facts.signedAt !== undefined) return 'signed';
@@ -62,6 +68,8 @@ export type TransitionRefusal =
   | 'not_served'
   | 'already_signed'
   | 'not_signed'
+  | 'already_preconfirmed'
+  | 'not_preconfirmed'
   | 'already_settled'
   | 'not_settled'
   | 'already_final'
@@ -119,18 +127,24 @@ export const maySign: May = (facts) => {
 export const mayBroadcast: May = (facts) => {
   const status = statusOf(facts);
   if (status === 'signed' || status === 'broadcast' || status === 'reorged') return undefined;
+  // A restart hands over again what it does not know the fate of.
+  if (status === 'preconfirmed') return undefined;
   return ended(status) ?? 'not_signed';
 };
+
+/** The transfer is in a block that is still being made: the payer is answered, and it may vanish. */
+export const mayPreconfirm: May = (facts) => mayBroadcast(facts);
 
 /**
  * It is given to a facilitator, who has it from then on as if it were signed: for the first time,
  * or again when the chain shows that it was not used.
  */
 export const mayHandOver: May = (facts) =>
-  maySign(facts) === undefined ? undefined : mayBroadcast(facts);
+  maySign(facts) === undefined ? undefined : mayRetry(facts);
 
 /** Its call failed in a mined transaction although the authorization is good: once more. */
-export const mayRetry: May = (facts) => mayBroadcast(facts);
+export const mayRetry: May = (facts) =>
+  statusOf(facts) === 'preconfirmed' ? 'already_preconfirmed' : mayBroadcast(facts);
 
 /**
  * The transfer is in the chain. From `served` on, because a third party that holds the
@@ -142,7 +156,8 @@ export const maySettle: May = (facts) => {
 };
 
 /** Nothing was and nothing will be transferred under this authorization. */
-export const mayFail: May = (facts) => maySettle(facts);
+export const mayFail: May = (facts) =>
+  statusOf(facts) === 'preconfirmed' ? 'already_preconfirmed' : maySettle(facts);
 
 /**
  * Its transfer stands in the chain although its call had failed: a reorganization put our
@@ -152,6 +167,13 @@ export const mayOverturn: May = (facts) => {
   const status = statusOf(facts);
   if (status === 'failed') return undefined;
   return ended(status) ?? 'not_failed';
+};
+
+/** The block of the transfer was made without it. */
+export const mayVanish: May = (facts) => {
+  const status = statusOf(facts);
+  if (status === 'preconfirmed') return undefined;
+  return ended(status) ?? 'not_preconfirmed';
 };
 
 /** The block of the transfer is no longer canonical. */

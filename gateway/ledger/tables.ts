@@ -36,6 +36,7 @@ export interface PaymentsTable {
   reply_request_id: string | null;
   signed_at: bigint | null;
   broadcast_at: bigint | null;
+  preconfirmed_at: bigint | null;
   transaction_hash: string | null;
   failed_calls: Generated<bigint>;
   settled_at: bigint | null;
@@ -94,6 +95,7 @@ function factsOf(row: PaymentRow): PaymentFacts {
     ...(row.served_at !== null && { servedAt: millis(row.served_at) }),
     ...(row.signed_at !== null && { signedAt: millis(row.signed_at) }),
     ...(row.broadcast_at !== null && { broadcastAt: millis(row.broadcast_at) }),
+    ...(row.preconfirmed_at !== null && { preconfirmedAt: millis(row.preconfirmed_at) }),
     ...(row.settled_at !== null && { settledAt: millis(row.settled_at) }),
     ...(row.final_at !== null && { finalAt: millis(row.final_at) }),
     ...(row.reorged_at !== null && { reorgedAt: millis(row.reorged_at) }),

@@ -13,11 +13,13 @@ import {
   mayFail,
   mayFinalize,
   mayHandOver,
+  mayPreconfirm,
   mayRelease,
   mayReorg,
   mayRetry,
   maySettle,
   maySign,
+  mayVanish,
   type TransitionRefusal,
 } from './status.js';
 import { millis, paymentOf } from './tables.js';
@@ -173,6 +175,34 @@ export class TransferBooks {
       for (const id of transferred) {
         await transition(tx, id, maySettle, settledBy(mined.hash, mined.block, now));
       }
+    });
+  }
+
+  /**
+   * Records payments whose transfers are in a block that is still being made. Their intent stays
+   * open: it ends with the receipt of a finished block.
+   */
+  recordPreconfirmed(
+    hash: TransactionHash,
+    block: MinedFacts['block'],
+    transferred: readonly string[],
+  ): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = {
+        preconfirmed_at: BigInt(this.clock.now()),
+        transaction_hash: hash,
+        block_number: block.number,
+        block_hash: block.hash,
+      };
+      for (const id of transferred) await transition(tx, id, mayPreconfirm, changes);
+    });
+  }
+
+  /** Takes a preconfirmation back: the block was finished without the transfer. */
+  recordVanished(paymentIds: readonly string[]): Promise<void> {
+    return this.store.write(async (tx: LedgerTx) => {
+      const changes = unsettled(BigInt(this.clock.now()));
+      for (const id of paymentIds) await transition(tx, id, mayVanish, changes);
     });
   }
 
@@ -375,6 +405,16 @@ const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigin
   block_hash: block.hash,
 });
 
+/** Their transfers are not in the chain: they have to go out again. */
+const unsettled = (now: bigint) => ({
+  settled_at: null,
+  preconfirmed_at: null,
+  block_number: null,
+  block_hash: null,
+  broadcast_at: null,
+  reorged_at: now,
+});
+
 /** Payments that were settled are open again. */
 async function takeBack(
   tx: LedgerTx,
@@ -385,14 +425,7 @@ async function takeBack(
   // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
   const unsigned = isOurs ? {} : { signed_at: null, transaction_hash: null };
   for (const id of paymentIds) {
-    await transition(tx, id, mayReorg, {
-      settled_at: null,
-      block_number: null,
-      block_hash: null,
-      broadcast_at: null,
-      reorged_at: now,
-      ...unsigned,
-    });
+    await transition(tx, id, mayReorg, { ...unsettled(now), ...unsigned });
   }
 }
 

@@ -7,8 +7,11 @@ import type { Address, Bytes32, Hex, TransactionHash, UnixSeconds } from '../dom
 export interface SettlementChain {
   readonly chainId: number;
   /** A block: the newest, the newest that ordinary reorganizations spare, or one by number. */
-  block(which: 'latest' | 'safe' | bigint): Promise<BlockFacts>;
-  /** The receipts of these transactions, in the same order; undefined where there is none. */
+  block(which: 'latest' | 'safe' | bigint): Promise<ChainBlock>;
+  /**
+   * The receipts of these transactions, in the same order; undefined where there is none. Some may
+   * be of a block that is still being made: see `isSealed`.
+   */
   receipts(hashes: readonly TransactionHash[]): Promise<readonly (Receipt | undefined)[]>;
   /** Hands signed bytes to the chain. What the node says is a hint; receipts decide. */
   broadcast(raw: Uint8Array): Promise<BroadcastAnswer>;
@@ -39,6 +42,10 @@ export interface BlockFacts {
   readonly timestamp: UnixSeconds;
   /** Wei per gas. */
   readonly baseFee: bigint;
+}
+
+export interface ChainBlock extends BlockFacts {
+  readonly hash: Bytes32;
 }
 
 export interface ChainLog {

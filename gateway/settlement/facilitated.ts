@@ -14,6 +14,7 @@ import { outcomeOf, Outcomes, type SettlementOutcome } from './outcome.js';
 import type { SettlementParts } from './parts.js';
 import { investigate } from './resolver.js';
 import { transferredBy } from './results.js';
+import { sealedReceipts } from './sealed.js';
 import type { SettlementHealth } from './settlement.js';
 
 /** How long a facilitator is given before the same authorization is handed over again. */
@@ -296,7 +297,7 @@ export class FacilitatedSettlement {
     { authorization }: Payment,
   ): Promise<Receipt['block'] | undefined> {
     const { chain, settings } = this.parts;
-    const [receipt] = await chain.receipts([transaction]);
+    const [receipt] = await sealedReceipts(chain, [transaction]);
     if (!receipt?.succeeded || !transferredBy([authorization], receipt.logs)[0]) return undefined;
     if (settings.confirmations === 1) return receipt.block;
     const head = await chain.block('latest');

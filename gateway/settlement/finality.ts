@@ -3,6 +3,7 @@ import type { Payment } from '../ledger/payment.js';
 import type { ChainLog, Receipt } from './chain.js';
 import type { SettlementParts } from './parts.js';
 import { addressTopic, TRANSFER, transferredBy } from './results.js';
+import { sealedReceipts } from './sealed.js';
 
 /** Settled payments that one look covers. */
 const PAYMENTS_MAX = 1000;
@@ -47,7 +48,7 @@ async function move(
   carried: readonly Payment[],
   { chain, books }: SettlementParts,
 ): Promise<{ block?: Receipt['block']; unmade: readonly Payment[] }> {
-  const [receipt] = await chain.receipts([hash]);
+  const [receipt] = await sealedReceipts(chain, [hash]);
   if (!receipt?.succeeded) {
     await books.recordReorged(hash);
     return { unmade: carried };

@@ -15,6 +15,8 @@ export interface FlightParts extends SettlementParts {
   replace(fees: Fees, replaces: TransactionHash): Promise<NewTransaction | undefined>;
   /** The nonce is taken in a block (or by a stranger): the lane has room again. */
   onIncluded(): void;
+  /** The money of these is moved in a block that is still being made, and the books say so. */
+  onPreconfirmed(moved: readonly Payment[]): void;
   /** Its receipt is confirmed and in the books, or a stranger's transaction took the nonce. */
   onEnded(moved: readonly Payment[], unmoved: readonly Payment[], costWei: bigint): void;
   /** The relayer cannot pay the gas of this transaction, which costs at most so much. */
@@ -101,12 +103,20 @@ export class Flight implements Watched {
     this.parts.onIncluded();
   }
 
+  async preconfirmed(receipt: Receipt): Promise<void> {
+    const { log, books } = this.parts;
+    const { moved } = this.#readResults(receipt);
+    if (moved.length === 0) return;
+    const ids = moved.map(({ id }) => id);
+    const block = String(receipt.block.number);
+    log.info({ transaction: receipt.hash, block, payments: ids.length }, 'preconfirmed');
+    await books.recordPreconfirmed(receipt.hash, receipt.block, ids);
+    this.parts.onPreconfirmed(moved);
+  }
+
   async confirmed(receipt: Receipt): Promise<void> {
-    const { payments, to, id } = this.intent;
-    const authorizations = payments.map((payment) => payment.authorization);
-    const isMoved = receipt.succeeded ? transferredBy(authorizations, receipt.logs) : [];
-    const moved = payments.filter((_, index) => isMoved[index]);
-    const unmoved = payments.filter((_, index) => !isMoved[index]);
+    const { to, id } = this.intent;
+    const { moved, unmoved } = this.#readResults(receipt);
     if (receipt.succeeded && to !== MULTICALL3 && unmoved.length > 0) {
       // The token either reverts or emits its logs: this endpoint does not tell the truth.
       throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
@@ -119,6 +129,15 @@ export class Flight implements Watched {
     );
     await this.parts.checkpoint('after-settle-commit');
     this.parts.onEnded(moved, unmoved, receipt.gasUsed * receipt.gasPrice);
+  }
+
+  /** Whose money the transaction moved, and whose it did not. */
+  #readResults({ succeeded, logs }: Receipt) {
+    const { payments } = this.intent;
+    const authorizations = payments.map((payment) => payment.authorization);
+    const isMoved = succeeded ? transferredBy(authorizations, logs) : [];
+    const moved = payments.filter((_, index) => isMoved[index]);
+    return { moved, unmoved: payments.filter((_, index) => !isMoved[index]) };
   }
 
   async missed(): Promise<void> {

@@ -1,12 +1,19 @@
 import type { Clock, Log } from '../domain/ports.js';
 import type { TransactionHash } from '../domain/units.js';
 import type { Receipt, SettlementChain } from './chain.js';
-import { BlockPace } from './pace.js';
+import { Lookout } from './lookout.js';
+import { isSealed, isUnhashed } from './sealed.js';
+import type { SettlementSettings } from './settings.js';
 
 /** Something whose fate the next blocks decide: one relayer nonce and its transactions. */
 export interface Watched {
   /** Every transaction that may have taken the nonce, the newest first. */
   hashes(): readonly TransactionHash[];
+  /**
+   * One of them is in a block that is still being made; called once for each number of such a block,
+   * and only where preconfirmations are asked for.
+   */
+  preconfirmed(receipt: Receipt): Promise<void>;
   /** One of them is in a block; called once for each block that it turns up in. */
   included(receipt: Receipt): void;
   /** It has the configured confirmations. Called once; the watch is over. */
@@ -15,15 +22,40 @@ export interface Watched {
   missed(): Promise<void>;
 }
 
+/** What is known of something that is watched. */
+interface Sight {
+  readonly sinceMs: number;
+  /** Its newest receipt of a sealed block. */
+  receipt: Receipt | undefined;
+  /** The number of the block in the making that it was last seen in. */
+  preconfirmedIn: bigint | undefined;
+  /** When it was last looked for in vain in the sealed blocks. */
+  missedAtMs: number | undefined;
+}
+
+/** What one look has found: all that is in sealed blocks, and what is in one in the making. */
+interface Found {
+  readonly sealed: ReadonlyMap<TransactionHash, Receipt>;
+  readonly preconfirmed: ReadonlyMap<TransactionHash, Receipt>;
+  /** The newest block's number; 0 when no receipt needed it. */
+  readonly head: bigint;
+}
+
+/** Between two looks for a preconfirmation: Base makes a flashblock every 200 ms. */
+const SEEK_MS = 200;
+/** Block times for which a preconfirmation is sought; then the rhythm of the blocks is enough. */
+const SEEK_BLOCKS = 2;
+
 /**
  * Follows the chain block by block for every pending transaction of every relayer: one poll when
- * the next block is due, and none when nothing is pending.
+ * the next block is due or announced, and none when nothing is pending. A receipt counts when its
+ * block is sealed; before that only where preconfirmations are asked for.
  */
 export class BlockFollower {
-  readonly #watched = new Map<Watched, Receipt | undefined>();
-  /** When a transaction was last looked for in vain. */
-  readonly #missedAtMs = new WeakMap<Watched, number>();
-  readonly #pace: BlockPace;
+  readonly #watched = new Map<Watched, Sight>();
+  readonly #lookout: Lookout;
+  /** Looks in a row that have found nothing. */
+  #misses = 0;
   #wake = new AbortController();
   #loop: Promise<void> | undefined;
   #isStopped = false;
@@ -33,20 +65,32 @@ export class BlockFollower {
       readonly chain: SettlementChain;
       readonly clock: Clock;
       readonly log: Log;
-      readonly blockTimeMs: number;
-      readonly confirmations: number;
+      readonly settings: Pick<
+        SettlementSettings,
+        'blockTimeMs' | 'confirmations' | 'preconfirmations'
+      >;
     },
   ) {
-    this.#pace = new BlockPace(parts.blockTimeMs);
+    this.#lookout = new Lookout(parts.settings.blockTimeMs);
   }
 
   /** Learns when blocks are due from whoever has just seen the newest one. */
   saw(block: bigint): void {
-    this.#pace.sawNewest(block, this.parts.clock.monotonicMs());
+    this.#lookout.pace.sawNewest(block, this.parts.clock.monotonicMs());
+  }
+
+  /** Somebody says that a block is there: a reason to look soon, and never more than that. */
+  hint(): void {
+    const isAwaited = this.#watched.size > 0;
+    if (this.#lookout.hint(this.parts.clock.monotonicMs(), isAwaited)) this.#wake.abort();
   }
 
   watch(watched: Watched): void {
-    this.#watched.set(watched, undefined);
+    const sinceMs = this.parts.clock.monotonicMs();
+    const nothing = { receipt: undefined, preconfirmedIn: undefined, missedAtMs: undefined };
+    this.#watched.set(watched, { sinceMs, ...nothing });
+    // Its first block decides when to look.
+    this.#misses = 0;
     this.#wake.abort();
     this.#loop ??= this.#follow().finally(() => (this.#loop = undefined));
   }
@@ -64,42 +108,46 @@ export class BlockFollower {
 
   async #follow(): Promise<void> {
     const { clock, log } = this.parts;
-    let misses = 0;
     while (this.#watched.size > 0 && !this.#isStopped) {
-      const now = clock.monotonicMs();
-      const wait = this.#pace.untilLook(now, misses);
       this.#wake = new AbortController();
       const { signal } = this.#wake;
-      await clock.sleep(wait, signal);
-      if (signal.aborted) {
-        // Something new is watched: its first block decides when to look.
-        misses = 0;
-        continue;
-      }
+      await clock.sleep(this.#untilLook(clock.monotonicMs()), signal);
+      if (signal.aborted) continue;
+      this.#lookout.looking(clock.monotonicMs());
       try {
-        misses = (await this.#poll()) ? 0 : misses + 1;
+        this.#misses = (await this.#poll()) ? 0 : this.#misses + 1;
       } catch (error) {
         log.warn({ error: String(error) }, 'the chain did not answer; asking again');
-        misses += 1;
+        this.#misses += 1;
       }
     }
+  }
+
+  #untilLook(nowMs: number): number {
+    const { blockTimeMs, preconfirmations } = this.parts.settings;
+    const ms = this.#lookout.untilLook(nowMs, this.#misses);
+    const isSeeking =
+      preconfirmations &&
+      [...this.#watched.values()].some(
+        ({ sinceMs, receipt, preconfirmedIn }) =>
+          !receipt && preconfirmedIn === undefined && nowMs - sinceMs < SEEK_BLOCKS * blockTimeMs,
+      );
+    return isSeeking ? Math.min(ms, SEEK_MS) : ms;
   }
 
   /** Asks for every pending transaction at once; true when one turned up in a block. */
   async #poll(): Promise<boolean> {
     const askedAtMs = this.parts.clock.monotonicMs();
-    const rounds = [...this.#watched.keys()].map((watched) => ({
+    const rounds = [...this.#watched].map(([watched, sight]) => ({
       watched,
+      sight,
       hashes: watched.hashes(),
     }));
-    const receipts = await this.parts.chain.receipts(rounds.flatMap(({ hashes }) => hashes));
-    const byHash = new Map(receipts.flatMap((found) => (found ? [[found.hash, found]] : [])));
-    const head = await this.#headFor([...byHash.values()]);
-    this.#learn(rounds, byHash, askedAtMs);
+    const found = await this.#look(rounds.flatMap(({ hashes }) => hashes));
     const hits = await Promise.all(
-      rounds.map(({ watched, hashes }) => {
-        const receipt = hashes.map((hash) => byHash.get(hash)).find(Boolean);
-        return this.#tell(watched, receipt, head).catch((error: unknown) => {
+      rounds.map(({ watched, sight, hashes }) => {
+        this.#learn(sight, firstOf(found.sealed, hashes), askedAtMs);
+        return this.#tell(watched, hashes, found).catch((error: unknown) => {
           // Nothing is lost: it stays watched and is told again after the next poll.
           this.parts.log.warn({ error: String(error) }, 'could not act on a receipt yet');
           return false;
@@ -109,48 +157,63 @@ export class BlockFollower {
     return hits.includes(true);
   }
 
-  /** Learns from receipts that turned up: when their block can be seen, and when not yet. */
-  #learn(
-    rounds: readonly { readonly watched: Watched; readonly hashes: readonly TransactionHash[] }[],
-    byHash: ReadonlyMap<TransactionHash, Receipt>,
-    askedAtMs: number,
-  ): void {
-    const now = this.parts.clock.monotonicMs();
-    for (const { watched, hashes } of rounds) {
-      const missedAtMs = this.#missedAtMs.get(watched);
-      const receipt = hashes.map((hash) => byHash.get(hash)).find(Boolean);
-      if (!receipt) this.#missedAtMs.set(watched, askedAtMs);
-      else if (!this.#watched.get(watched)) {
-        if (missedAtMs !== undefined) this.#pace.missed(receipt.block.number, missedAtMs);
-        this.#pace.saw(receipt.block.number, now);
-      }
+  async #look(hashes: readonly TransactionHash[]): Promise<Found> {
+    const { chain, settings } = this.parts;
+    const receipts = (await chain.receipts(hashes)).flatMap((receipt) => receipt ?? []);
+    const head = receipts.every(isUnhashed) ? undefined : await chain.block('latest');
+    const isIn = (receipt: Receipt) => head !== undefined && isSealed(receipt, head);
+    const unsealed = receipts.filter((receipt) => settings.preconfirmations && !isIn(receipt));
+    return {
+      sealed: byHash(receipts.filter(isIn)),
+      preconfirmed: byHash(unsealed),
+      head: head?.number ?? 0n,
+    };
+  }
+
+  /** Learns from what turned up, or did not: when blocks can be seen, and when not yet. */
+  #learn(sight: Sight, receipt: Receipt | undefined, askedAtMs: number): void {
+    const { pace } = this.#lookout;
+    if (!receipt) sight.missedAtMs = askedAtMs;
+    else if (!sight.receipt) {
+      if (sight.missedAtMs !== undefined) pace.missed(receipt.block.number, sight.missedAtMs);
+      pace.saw(receipt.block.number, this.parts.clock.monotonicMs());
     }
   }
 
   /** Passes on what a poll found; true when the transaction turned up in a new block. */
-  async #tell(watched: Watched, receipt: Receipt | undefined, head: bigint): Promise<boolean> {
-    const before = this.#watched.get(watched);
-    this.#watched.set(watched, receipt);
-    if (!receipt) {
-      await watched.missed();
-      return false;
+  async #tell(
+    watched: Watched,
+    hashes: readonly TransactionHash[],
+    { sealed, preconfirmed, head }: Found,
+  ): Promise<boolean> {
+    const sight = this.#watched.get(watched);
+    if (!sight) return false;
+    const before = sight.receipt;
+    const receipt = (sight.receipt = firstOf(sealed, hashes));
+    if (receipt) {
+      const isNew = before?.block.hash !== receipt.block.hash;
+      if (isNew) watched.included(receipt);
+      if (head - receipt.block.number + 1n >= BigInt(this.parts.settings.confirmations)) {
+        await watched.confirmed(receipt);
+        this.#watched.delete(watched);
+      }
+      return isNew;
     }
-    const isNew = before?.block.hash !== receipt.block.hash;
-    if (isNew) watched.included(receipt);
-    if (head - receipt.block.number + 1n >= BigInt(this.parts.confirmations)) {
-      await watched.confirmed(receipt);
-      this.#watched.delete(watched);
+    const unsealed = firstOf(preconfirmed, hashes);
+    if (!unsealed) await watched.missed();
+    else if (sight.preconfirmedIn !== unsealed.block.number) {
+      await watched.preconfirmed(unsealed);
+      sight.preconfirmedIn = unsealed.block.number;
+      return true;
     }
-    return isNew;
-  }
-
-  /** The newest block's number; with one confirmation the receipt itself is proof enough. */
-  async #headFor(receipts: readonly Receipt[]): Promise<bigint> {
-    const newest = receipts.reduce(
-      (max, { block }) => (block.number > max ? block.number : max),
-      0n,
-    );
-    if (receipts.length === 0 || this.parts.confirmations === 1) return newest;
-    return (await this.parts.chain.block('latest')).number;
+    return false;
   }
 }
+
+const byHash = (receipts: readonly Receipt[]): Map<TransactionHash, Receipt> =>
+  new Map(receipts.map((receipt) => [receipt.hash, receipt]));
+
+const firstOf = <Found>(
+  found: ReadonlyMap<TransactionHash, Found>,
+  hashes: readonly TransactionHash[],
+): Found | undefined => hashes.map((hash) => found.get(hash)).find(Boolean);

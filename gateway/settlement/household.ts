@@ -2,6 +2,7 @@ import type { Payment } from '../ledger/payment.js';
 import { followToSafeHead } from './finality.js';
 import { overturnFailures } from './overturned.js';
 import type { SettlementParts } from './parts.js';
+import { followPreconfirmed } from './preconfirmed.js';
 
 /** What a way of settling does when the household comes round. */
 export interface Chores {
@@ -69,11 +70,16 @@ export class Household {
       (owner, reservedAt) => !living.has(owner) || (owner === ledger.owner && isLost(reservedAt)),
     );
     if (released > 0) log.info({ released }, 'released reservations that nobody will answer');
+    const mine: Payment[] = [];
     for (const payment of await books.openPayments()) {
       const { id, owner } = payment;
       if (owner !== ledger.owner) {
         if (living.has(owner) || !(await books.claim(id, owner, ledger.owner))) continue;
       }
+      mine.push(payment);
+      await this.chores.takeUp(payment);
+    }
+    for (const payment of await followPreconfirmed(mine, this.parts)) {
       await this.chores.takeUp(payment);
     }
   }

@@ -28,6 +28,8 @@ export interface LaneParts extends SettlementParts {
   readonly follower: BlockFollower;
   /** The lane may take work again. */
   onFree(): void;
+  /** Payments whose money is moved in a block that is still being made. */
+  onPreconfirmed(moved: readonly Payment[]): void;
   /** Payments that a confirmed transaction carried: whose money it moved, and whose it did not. */
   onEnded(moved: readonly Payment[], unmoved: readonly Payment[]): void;
   /** Payments that the transaction could not take along; the caller finds out what became of them. */
@@ -241,6 +243,11 @@ export class Lane {
       },
       onIncluded: () => {
         this.#inFlight.delete(flight);
+        this.parts.onFree();
+      },
+      onPreconfirmed: (moved) => {
+        this.#inFlight.delete(flight);
+        this.parts.onPreconfirmed(moved);
         this.parts.onFree();
       },
       onEnded: (moved, unmoved, costWei) => {

@@ -5,7 +5,10 @@ import { Waiters } from './waiters.js';
 
 /** What became of a served payment, as far as it is known now. */
 export type SettlementOutcome =
-  /** The transfer is in a canonical block with the configured confirmations. */
+  /**
+   * The transfer is in a canonical block with the configured confirmations, or preconfirmed where
+   * the operator lets that suffice.
+   */
   | {
       readonly kind: 'settled';
       readonly transaction: TransactionHash;
@@ -23,6 +26,7 @@ export type SettlementOutcome =
 export function outcomeOf(payment: Payment): SettlementOutcome {
   const { status, transaction, reply } = payment;
   switch (status) {
+    case 'preconfirmed':
     case 'settled':
     case 'final':
       if (!transaction) throw new Error(`payment ${payment.id} settled without a transaction`);

@@ -2,6 +2,7 @@ import type { OpenFailure } from '../ledger/failures.js';
 import type { BlockFacts, Receipt } from './chain.js';
 import type { SettlementParts } from './parts.js';
 import { transferredBy } from './results.js';
+import { sealedReceipts } from './sealed.js';
 
 /** Failures that one look covers. */
 const FAILURES_MAX = 200;
@@ -23,7 +24,7 @@ export async function overturnFailures(parts: SettlementParts): Promise<readonly
   const closed: string[] = [];
   for (const failure of failures) {
     const { payment, carriers } = failure;
-    const receipts = await Promise.all(carriers.map((hashes) => chain.receipts(hashes)));
+    const receipts = await Promise.all(carriers.map((hashes) => sealedReceipts(chain, hashes)));
     const proof = receipts.flat().find((receipt) => receipt && isTransfer(failure, receipt));
     if (proof) {
       log.error({ payment: payment.id, transaction: proof.hash }, 'a failed payment was made');

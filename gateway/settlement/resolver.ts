@@ -7,6 +7,7 @@ import { trialCall } from './calls.js';
 import type { BlockFacts, ChainLog, Receipt } from './chain.js';
 import type { SettlementParts } from './parts.js';
 import { addressTopic, AUTHORIZATION_USED, transferredBy } from './results.js';
+import { sealedReceipts } from './sealed.js';
 
 /** EIP-3009: `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`. */
 const AUTHORIZATION_CANCELED = keccak256(toHex('AuthorizationCanceled(address,bytes32)'));
@@ -96,7 +97,7 @@ async function receiptOf(
   log: ChainLog,
   chain: SettlementParts['chain'],
 ): Promise<Receipt | undefined> {
-  const [receipt] = await chain.receipts([log.transactionHash]);
+  const [receipt] = await sealedReceipts(chain, [log.transactionHash]);
   return receipt;
 }
 

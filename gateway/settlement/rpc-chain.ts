@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { parseAddress, parseBytes32, unixSeconds } from '../domain/units.js';
 import type { Address, Bytes32, Hex, TransactionHash } from '../domain/units.js';
 import type {
-  BlockFacts,
   BroadcastAnswer,
+  ChainBlock,
   ChainLog,
   LogFilter,
   Receipt,
@@ -47,6 +47,7 @@ const data = z
 
 const blockSchema = z.object({
   number: quantity,
+  hash,
   timestamp: quantity,
   baseFeePerGas: quantity.optional(),
 });
@@ -102,11 +103,12 @@ export function createRpcChain(chainId: number, rpc: RpcRequester): SettlementCh
 
   return {
     chainId,
-    block: async (which): Promise<BlockFacts> => {
+    block: async (which): Promise<ChainBlock> => {
       const tag = typeof which === 'bigint' ? toQuantity(which) : which;
       const block = await call(blockSchema, 'eth_getBlockByNumber', tag, false);
       return {
         number: block.number,
+        hash: block.hash,
         timestamp: unixSeconds(Number(block.timestamp)),
         baseFee: block.baseFeePerGas ?? 0n,
       };

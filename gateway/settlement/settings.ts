@@ -7,6 +7,11 @@ export interface SettlementSettings extends FeeSettings, Retention {
   readonly blockTimeMs: number;
   /** Blocks that must hold a transfer, its own included, before it counts as settled; from 1. */
   readonly confirmations: number;
+  /**
+   * Whether a payer is answered when the transfer is in a block that is still being made, where the
+   * endpoints know of such blocks.
+   */
+  readonly preconfirmations: boolean;
   /** Payments that share one transaction at most. */
   readonly batchPaymentsMax: number;
   /** Gas that one transaction may use at most. */
@@ -44,6 +49,7 @@ export const SETTLEMENT_DEFAULTS: SettlementSettings = {
   ...RETENTION,
   blockTimeMs: 2000,
   confirmations: 1,
+  preconfirmations: false,
   batchPaymentsMax: 64,
   batchGasMax: 10_000_000n,
   inFlightMax: 4,

@@ -54,10 +54,9 @@ export class Settlement {
     const parts = { checkpoint: passCheckpoint, ...given };
     this.parts = parts;
     const { chain, clock, log, settings } = parts;
-    const { blockTimeMs, confirmations } = settings;
     this.#outcomes = new Outcomes(parts);
     this.#facts = new ChainFacts(chain, clock);
-    this.#follower = new BlockFollower({ chain, clock, log, blockTimeMs, confirmations });
+    this.#follower = new BlockFollower({ chain, clock, log, settings });
     this.#lanes = signers.map(
       (signer) =>
         new Lane({
@@ -66,6 +65,7 @@ export class Settlement {
           facts: this.#facts,
           follower: this.#follower,
           onFree: () => this.#pump(),
+          onPreconfirmed: (moved) => this.#announce(moved),
           onEnded: (moved, unmoved) => this.#ended(moved, unmoved),
           onUnsigned: (payments) => this.#reconsider(payments),
         }),
@@ -97,6 +97,11 @@ export class Settlement {
   observe(facts: BlockFacts): void {
     this.#facts.observe(facts);
     this.#follower.saw(facts.number);
+  }
+
+  /** Somebody says that a block is there: pending transactions are looked for soon. */
+  hint(): void {
+    this.#follower.hint();
   }
 
   /** Why no new paid work is taken now, if it is not. */
@@ -195,8 +200,12 @@ export class Settlement {
   }
 
   #ended(moved: readonly Payment[], unmoved: readonly Payment[]): void {
-    for (const { id } of moved) this.#outcomes.announce(id);
+    this.#announce(moved);
     this.#reconsider(unmoved);
+  }
+
+  #announce(payments: readonly Payment[]): void {
+    for (const { id } of payments) this.#outcomes.announce(id);
   }
 
   /** Finds out what is to become of payments that no transaction of ours carries any more. */

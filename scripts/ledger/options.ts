@@ -31,6 +31,7 @@ const STATUSES: readonly PaymentStatus[] = [
   'served',
   'signed',
   'broadcast',
+  'preconfirmed',
   'settled',
   'final',
   'reorged',

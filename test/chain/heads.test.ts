@@ -27,6 +27,17 @@ describe('the newest blocks of several endpoints', () => {
     expect(heads.deviation('b', ['a'])).toBeUndefined();
   });
 
+  test.each([600, -600])('make none suspicious when our clock is set by %i s in between', (by) => {
+    let off = 0;
+    const now = () => unixMillis((TRUE_SECONDS + off) * 1000);
+    const heads = createHeads<string>({ ...realClock, now });
+    heads.saw('a', block(100, TRUE_SECONDS - 1));
+    off = by;
+    heads.saw('b', block(100, TRUE_SECONDS - 1));
+    expect(heads.deviation('a', ['b'])).toBeUndefined();
+    expect(heads.deviation('b', ['a'])).toBeUndefined();
+  });
+
   test('tell which one lags and which one claims the future, whoever is asked first', () => {
     const heads = headsWithClockOff(0);
     heads.saw('true', block(100, TRUE_SECONDS - 1));

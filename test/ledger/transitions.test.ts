@@ -17,6 +17,8 @@ const STEPS = [
   'release',
   'sign',
   'broadcast',
+  'preconfirm',
+  'vanish',
   'mine',
   'mine without it',
   'adopt',
@@ -32,10 +34,11 @@ type Step = (typeof STEPS)[number];
 const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   reserved: ['served', 'released'],
   served: ['released', 'signed', 'settled', 'failed'],
-  signed: ['broadcast', 'settled', 'failed', 'served'],
-  broadcast: ['settled', 'failed', 'served'],
+  signed: ['broadcast', 'preconfirmed', 'settled', 'failed', 'served'],
+  broadcast: ['preconfirmed', 'settled', 'failed', 'served'],
+  preconfirmed: ['settled', 'reorged'],
   settled: ['final', 'reorged'],
-  reorged: ['signed', 'broadcast', 'settled', 'failed', 'served'],
+  reorged: ['signed', 'broadcast', 'preconfirmed', 'settled', 'failed', 'served'],
   released: [],
   failed: ['settled'],
   final: [],
@@ -94,6 +97,10 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       }
       case 'broadcast':
         return intent && books.recordBroadcast(intent.hash);
+      case 'preconfirm':
+        return intent && books.recordPreconfirmed(intent.hash, block, [id]);
+      case 'vanish':
+        return books.recordVanished([id]);
       case 'mine':
       case 'mine without it': {
         if (!intent) return undefined;
@@ -133,7 +140,7 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
         }
         seen.set(payment.id, payment.status);
         // I3: what is settled can be fetched. I2: it names the transfer that paid for it.
-        if (payment.status === 'settled' || payment.status === 'final') {
+        if (['preconfirmed', 'settled', 'final'].includes(payment.status)) {
           expect(payment.reply).toBeDefined();
           expect(payment.transaction).toBeDefined();
           expect(payment.block).toBeDefined();

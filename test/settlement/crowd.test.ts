@@ -72,10 +72,11 @@ async function measure(count: number, rounds: number) {
   }
 }
 
+// Of the calls for a lone payment, one asks whether the receipt's block is finished.
 // Measured on real USDC: 85,700 gas alone, 53,000 each at 16 and 51,000 each at 64. The
 // development token has its own cost of one transfer; sharing must save the same.
 test.each([
-  { count: 1, rounds: 8, callsMax: 2.6 },
+  { count: 1, rounds: 8, callsMax: 4 },
   { count: 16, rounds: 4, callsMax: 0.4 },
   { count: 64, rounds: 2, callsMax: 0.15 },
 ])('$count at once cost few calls and little gas each', async ({ count, rounds, callsMax }) => {

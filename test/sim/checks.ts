@@ -41,6 +41,7 @@ const FACTS = {
   served_at: 'servedAt',
   signed_at: 'signedAt',
   broadcast_at: 'broadcastAt',
+  preconfirmed_at: 'preconfirmedAt',
   settled_at: 'settledAt',
   final_at: 'finalAt',
   reorged_at: 'reorgedAt',
@@ -94,11 +95,19 @@ function movesOf(chain: Chain, { authorization }: Note): Moved[] {
   );
 }
 
-/** Checks a delivery at its own moment (I2): the chain of that time has, or had, the transfer. */
-export function checkDelivery(chain: Chain, delivery: Delivery): string | undefined {
+/**
+ * Checks a delivery at its own moment (I2): the chain of that time has, or had, the transfer; or it
+ * was shown in a block in the making, where that is enough.
+ */
+export function checkDelivery(
+  chain: Chain,
+  delivery: Delivery,
+  { isShownEnough }: { isShownEnough: boolean },
+): string | undefined {
   const { note, transaction } = delivery;
   const { from, to, value, nonce } = note.authorization;
-  for (const { mined } of chain.everMade.values()) {
+  const shown = isShownEnough ? [...chain.everShown.values()] : [];
+  for (const mined of [shown, ...[...chain.everMade.values()].map((block) => block.mined)]) {
     for (const { transaction: one, logs } of mined) {
       if (one.hash !== transaction) continue;
       const used = logs.findIndex(
@@ -181,11 +190,12 @@ function checkPayments({ chain, customers, notes, trace, violation }: CheckParts
 
 const ENDS = new Set<PaymentStatus>(['released', 'failed', 'settled', 'final']);
 
-/** What may follow each state from which nothing else leads on. */
+/** What may follow each state in which a payer has been answered. */
 const AFTER_END: Partial<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   released: ['released'],
   failed: ['failed'],
   final: ['final'],
+  preconfirmed: ['preconfirmed', 'settled', 'reorged'],
   settled: ['settled', 'final', 'reorged'],
 };
 

@@ -62,8 +62,10 @@ export function createWorld(
   const config: Config = {
     ...BASE_CONFIG,
     CONFIRMATIONS: dice.pick([1, 1, 1, 2, 3]),
+    PRECONFIRMATIONS: showBlocksInTheMaking(chain, dice.fork('flashblocks')),
     SETTLEMENT_WAIT_MS: dice.pick([2000, 20_000]),
   };
+  const isShownEnough = config.PRECONFIRMATIONS;
   const names = dice.chance(0.2) ? ['east', 'west'] : ['gateway'];
   disk.isShared = names.length > 1;
   const site = { time, trace, dice: dice.fork('machines'), endpoints, signers, config, sabotage };
@@ -82,13 +84,21 @@ export function createWorld(
     trace,
     machines,
     onDelivery: (delivery) => {
-      const wrong = checkDelivery(chain, delivery);
+      const wrong = checkDelivery(chain, delivery, { isShownEnough });
       if (wrong !== undefined) violation(wrong);
     },
     violation,
   });
   const people = { engine, customers, notes, signers };
   return { time, dice, trace, chain, endpoints, machines, disk, ...people, stormMs, violation };
+}
+
+/** In some worlds nodes show blocks before they are made; returns whether that is to be enough. */
+function showBlocksInTheMaking({ flashblocks }: Chain, dice: Dice): boolean {
+  flashblocks.isOn = dice.chance(0.4);
+  flashblocks.isHashed = dice.chance(0.3);
+  flashblocks.vanish = dice.chance(0.5) ? dice.unit() * 0.6 : 0;
+  return flashblocks.isOn && dice.chance(0.7);
 }
 
 function chooseNotes(purses: readonly Purse[], dice: Dice): Note[] {

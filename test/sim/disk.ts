@@ -143,6 +143,7 @@ const FACTS = [
   'served_at',
   'signed_at',
   'broadcast_at',
+  'preconfirmed_at',
   'settled_at',
   'final_at',
   'reorged_at',

@@ -23,6 +23,8 @@ export const FAULTS = [
   'tx.delayed',
   'tx.replaced',
   'tx.underpriced',
+  'tx.preconfirmed',
+  'tx.preconfirmation-vanished',
   'chain.reorg',
   'chain.reorg-of-transactions',
   'chain.halt',

@@ -61,6 +61,7 @@ export function clearUp(parts: StormParts): void {
   }
   Object.assign(chain.mempool, { delay: 0, drop: 0, baseFee: BASE_FEE });
   chain.isHalted = false;
+  chain.flashblocks.vanish = 0;
   Object.assign(engine.weather, { fail: 0, timeOut: 0 });
   customers.leaveChance = 0;
   disk.fateOf = () => 'kept';

@@ -33,7 +33,14 @@ export function openBooks(location: string): Promise<Store> {
 
 /** How many payments are neither at an end nor final. */
 export async function countOpen(store: Store): Promise<number> {
-  const statuses = ['reserved', 'served', 'signed', 'broadcast', 'reorged'] as const;
+  const statuses = [
+    'reserved',
+    'served',
+    'signed',
+    'broadcast',
+    'preconfirmed',
+    'reorged',
+  ] as const;
   const open: string[] = [];
   for await (const { id } of new AuditBooks(store).payments({ statuses })) open.push(id);
   return open.length;

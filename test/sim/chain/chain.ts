@@ -38,6 +38,7 @@ export const CHAIN_ID = 8453;
 const GENESIS = 5000;
 /** Blocks from the newest to the newest that reorganizations spare. */
 const SAFE_DEPTH = 12;
+const NO_HASH = bytes32(`0x${'0'.repeat(64)}`);
 export const BASE_FEE = 10_000_000n;
 
 /** What may happen to pending transactions; set by the storm. */
@@ -50,10 +51,24 @@ export interface Mempool {
   baseFee: bigint;
 }
 
+/** What nodes show of the block that is still being made; set by the world and the storm. */
+export interface Flashblocks {
+  isOn: boolean;
+  /** Whether such a block has a hash already, which will not be the one it gets. */
+  isHashed: boolean;
+  /** Probability that a block leaves out what was shown of it. */
+  vanish: number;
+}
+
 /** The one true chain: what nodes say about it is another question. */
 export class Chain {
   readonly blocks: Block[] = [];
   readonly mempool: Mempool = { delay: 0, drop: 0, baseFee: BASE_FEE };
+  readonly flashblocks: Flashblocks = { isOn: false, isHashed: false, vanish: 0 };
+  /** Everything that was ever shown before its block was made, by transaction. */
+  readonly everShown = new Map<Bytes32, Mined>();
+  /** What is shown of the next block, and what is not, by transaction. */
+  readonly #shown = new Map<Bytes32, { mined: Mined; block: Block } | undefined>();
   /** While it is on, no block is made. */
   isHalted = false;
   /** Signed transactions that wait, by sender and nonce. */
@@ -103,6 +118,30 @@ export class Chain {
       if (block && mined) return { mined, block };
     }
     return undefined;
+  }
+
+  /** What nodes show of a transaction before its block is made: the next in line of its sender. */
+  preview(hash: Bytes32): { mined: Mined; block: Block } | undefined {
+    const { isOn, isHashed } = this.flashblocks;
+    const transaction = [...this.#pending.values()].find((one) => one.hash === hash);
+    if (!isOn || this.isHalted || !transaction) return undefined;
+    const { number, timestamp, after: before } = this.head;
+    const { baseFee } = this.mempool;
+    if (transaction.maxFee < baseFee) return undefined;
+    if (this.#shown.has(hash)) return this.#shown.get(hash);
+    const after = copyState(before);
+    const next = { number: number + 1, timestamp: timestamp + 2, baseFee };
+    const name = `flashblock ${number + 1}`;
+    const blockHash = isHashed ? bytes32(keccak256(stringToHex(name))) : NO_HASH;
+    const block: Block = { ...next, hash: blockHash, mined: [], after };
+    const [mined] = include(transaction, after, { chainId: CHAIN_ID, ...next }, block);
+    const shown = mined && this.dice.chance(0.8) ? { mined, block } : undefined;
+    this.#shown.set(hash, shown);
+    if (shown) {
+      this.everShown.set(hash, shown.mined);
+      this.trace.count('tx.preconfirmed', hash);
+    }
+    return shown;
   }
 
   /** Takes a foreign transaction for the next block. */
@@ -177,6 +216,7 @@ export class Chain {
     const environment: Environment = { chainId: CHAIN_ID, number, timestamp, baseFee };
     const hash = this.#hashOf(number);
     const chosen = [...this.#choose(parent.after, baseFee)];
+    this.#shown.clear();
     const after = chosen.length > 0 ? copyState(parent.after) : parent.after;
     const block: Block = { number, hash, timestamp, baseFee, mined: [], after };
     const mined = chosen.flatMap((transaction) => include(transaction, after, environment, block));
@@ -202,7 +242,10 @@ export class Chain {
       const { from, nonce, maxFee } = transaction;
       const expected = next.get(from) ?? state.nonces.get(from) ?? 0n;
       if (nonce !== expected || maxFee < baseFee) continue;
-      if (this.dice.chance(this.mempool.delay)) {
+      const isShown = this.#shown.get(transaction.hash) !== undefined;
+      const isLeftOut = isShown && this.dice.chance(this.flashblocks.vanish);
+      if (isLeftOut) this.trace.count('tx.preconfirmation-vanished', transaction.hash);
+      if (isLeftOut || (!isShown && this.dice.chance(this.mempool.delay))) {
         this.trace.count('tx.delayed', transaction.hash);
         next.set(from, -1n);
         continue;

@@ -82,7 +82,10 @@ export function createNode(chain: Chain, signers: readonly SimSigner[], lag: () 
         return numberToHex(wei > 0n ? wei : 0n);
       }
       case 'eth_getTransactionReceipt': {
-        const found = chain.find(params[0] as Bytes32, head());
+        const isAtTip = head() === chain.head;
+        const found =
+          chain.find(params[0] as Bytes32, head()) ??
+          (isAtTip ? chain.preview(params[0] as Bytes32) : undefined);
         return found ? receiptJson(found.mined, found.block) : null;
       }
       case 'eth_sendRawTransaction':

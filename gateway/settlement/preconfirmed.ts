@@ -1,0 +1,47 @@
+import type { Payment } from '../ledger/payment.js';
+import type { SettlementParts } from './parts.js';
+import { transferredBy } from './results.js';
+import { isSealed } from './sealed.js';
+
+/** Block times that a preconfirmation has to become a sealed block, before anybody asks. */
+const GRACE_BLOCKS = 2;
+
+/**
+ * Looks at payments whose block should have been finished by now. Their flights settle them in the
+ * ordinary way; what is left is what vanished, or what no flight carries any more.
+ *
+ * @returns the payments whose transfers are not in the block that was made; recorded as `reorged`.
+ */
+export async function followPreconfirmed(
+  payments: readonly Payment[],
+  parts: SettlementParts,
+): Promise<readonly Payment[]> {
+  const { chain, books, log, settings, clock } = parts;
+  const graceMs = GRACE_BLOCKS * settings.blockTimeMs;
+  const due = payments.filter(
+    ({ status, facts }) =>
+      status === 'preconfirmed' && Math.abs(clock.now() - (facts.preconfirmedAt ?? 0)) >= graceMs,
+  );
+  if (due.length === 0) return [];
+  const hashes = [...new Set(due.flatMap(({ transaction }) => transaction ?? []))];
+  const receipts = (await chain.receipts(hashes)).flatMap((receipt) => receipt ?? []);
+  const head = await chain.block('latest');
+  const vanished: Payment[] = [];
+  for (const payment of due) {
+    const receipt = receipts.find(({ hash }) => hash === payment.transaction);
+    const sealed = receipt && isSealed(receipt, head) ? receipt : undefined;
+    const isMoved = sealed?.succeeded && transferredBy([payment.authorization], sealed.logs)[0];
+    if (isMoved) {
+      const depth = head.number - sealed.block.number + 1n;
+      if (depth < BigInt(settings.confirmations)) continue;
+      await books.recordAdopted(payment.id, sealed.hash, sealed.block);
+    } else if (sealed || (!receipt && head.number >= (payment.block?.number ?? 0n))) {
+      vanished.push(payment);
+    }
+  }
+  for (const { id, transaction } of vanished) {
+    log.error({ payment: id, transaction }, 'a preconfirmed transfer vanished');
+  }
+  if (vanished.length > 0) await books.recordVanished(vanished.map(({ id }) => id));
+  return vanished;
+}
