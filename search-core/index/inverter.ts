@@ -64,14 +64,14 @@ export class Inverter {
   private append(text: string, positionsMax: number): number {
     const { tokens, vocabulary } = this;
     tokenize(text, tokens);
-    while (this.length + tokens.count > this.stream.length) this.stream = doubled(this.stream);
-    let positions = 0;
-    for (let i = 0; i < tokens.count; i++) {
-      const stacked = tokens.stacked[i] === 1;
-      if (!stacked && positions === positionsMax) return positions;
-      if (!stacked) positions++;
-      this.stream[this.length++] = vocabulary.number(tokens, i) | (stacked ? STACKED : 0);
+    const { count, positions } = tokens.within(positionsMax);
+    while (this.length + count > this.stream.length) this.stream = doubled(this.stream);
+    vocabulary.number(tokens, count, this.stream, this.length);
+    for (let i = 0; positions < count && i < count; i++) {
+      if (tokens.stacked[i] === 1)
+        this.stream[this.length + i] = STACKED | (this.stream[this.length + i] ?? 0);
     }
+    this.length += count;
     return positions;
   }
 
