@@ -1,4 +1,5 @@
 import type { CheckedWriter, SharedFile } from '../disk/checked.js';
+import { copyBytes } from '../disk/copy.js';
 import { ByteReader, ByteWriter } from './codec/varint.js';
 
 /**
@@ -13,6 +14,8 @@ import { ByteReader, ByteWriter } from './codec/varint.js';
  *     index   uint32 offset of each block
  */
 const TERMS_PER_BLOCK = 32;
+/** More than a word and its symbols have. */
+const TERM_BYTES_MAX = 256;
 
 /** A term's lists. Offsets and lengths are bytes in the files `postings` and `positions`. */
 export interface TermEntry {
@@ -46,7 +49,8 @@ export function compareBytes(
 export class TermsWriter {
   private readonly out = new ByteWriter(1 << 16);
   private readonly index: number[] = [];
-  private previous = new Uint8Array(0);
+  private readonly previous = new Uint8Array(TERM_BYTES_MAX);
+  private previousLength = 0;
   count = 0;
 
   constructor(private readonly file: CheckedWriter) {}
@@ -58,10 +62,11 @@ export class TermsWriter {
       this.index.push(this.file.position);
       out.varint(entry.postingsAt);
       out.varint(entry.positionsAt);
-      this.previous = new Uint8Array(0);
+      this.previousLength = 0;
     }
     let shared = 0;
-    while (shared < term.length && term[shared] === this.previous[shared]) shared++;
+    const most = Math.min(term.length, this.previousLength);
+    while (shared < most && term[shared] === this.previous[shared]) shared++;
     out.varint(shared);
     out.varint(term.length - shared);
     out.append(term, shared);
@@ -69,7 +74,8 @@ export class TermsWriter {
     out.byte(entry.bound);
     out.varint(entry.postingsLength);
     out.varint(entry.positionsLength);
-    this.previous = term.slice();
+    copyBytes(term, 0, term.length, this.previous, 0);
+    this.previousLength = term.length;
     this.count++;
   }
 
@@ -91,7 +97,7 @@ export class TermsWriter {
 
 /** Reads one block of the dictionary, term by term. */
 class BlockReader {
-  term = new Uint8Array(256);
+  term = new Uint8Array(TERM_BYTES_MAX);
   length = 0;
   private readonly reader: ByteReader;
   private postingsAt: number;

@@ -19,11 +19,14 @@ describe('packed blocks', () => {
     'values of %d bits come back, at any place',
     (bits) => {
       fc.assert(
-        fc.property(block(2 ** bits - 1), fc.nat(9), (values, at) => {
-          const width = bitsFor(values);
+        fc.property(block(2 ** bits - 1), fc.nat(9), fc.nat(9), (values, from, at) => {
+          const source = new Int32Array(from + BLOCK + 1).fill(-1);
+          source.set(values, from);
+          const width = bitsFor(source, from);
           expect(width).toBeLessThanOrEqual(bits);
           const words = new Int32Array(at + 4 * 32 + 1).fill(-1);
-          expect(pack(values, width, words, at)).toBe(4 * width);
+          expect(pack(source, width, words, at, from)).toBe(4 * width);
+          expect(words[at + 4 * width]).toBe(-1);
           const out = new Int32Array(BLOCK);
           unpack(words, at, width, out);
           expect(out).toEqual(values);

@@ -1,3 +1,5 @@
+import { copyBytes } from '../../disk/copy.js';
+
 /**
  * Variable-length unsigned integers: seven bits a byte, the lowest first, the top bit says that
  * more follow (LEB128). Values up to 2^53 − 1.
@@ -56,7 +58,7 @@ export class ByteWriter {
 
   append(source: Uint8Array, start = 0, end = source.length): void {
     this.reserve(end - start);
-    this.bytes.set(source.subarray(start, end), this.length);
+    copyBytes(source, start, end, this.bytes, this.length);
     this.length += end - start;
   }
 
