@@ -7,7 +7,7 @@ import { BODY_START } from '../rank/nearness.js';
 import type { SegmentMeta } from './files.js';
 import { TITLE_OCCURRENCES_MAX } from './postings/layout.js';
 import { SegmentWriter, type TermSink } from './segment-writer.js';
-import { sortStrings } from './sort.js';
+import { sortedStrings } from './sort.js';
 import { doubled, Vocabulary } from './vocabulary.js';
 
 /** Marks a word that stands at the position of the word before it. */
@@ -79,8 +79,7 @@ export class Inverter {
     const { vocabulary } = this;
     const starts = this.countOccurrences();
     const { documents, positions } = this.scatter(starts.slice());
-    const order = Int32Array.from({ length: vocabulary.count }, (_, number) => number);
-    sortStrings(order, vocabulary.bytes, vocabulary.ends);
+    const order = sortedStrings(vocabulary.bytes, vocabulary.ends, vocabulary.count);
     for (const number of order) {
       sink.start();
       this.writePostings(sink, documents, positions, starts[number] ?? 0, starts[number + 1] ?? 0);
