@@ -28,6 +28,16 @@ export interface TermEntry {
   readonly positionsLength: number;
 }
 
+/** The entry of no term: it has no documents. */
+export const NO_TERM: TermEntry = {
+  documents: 0,
+  bound: 0,
+  postingsAt: 0,
+  postingsLength: 0,
+  positionsAt: 0,
+  positionsLength: 0,
+};
+
 /** Compares two byte strings. */
 export function compareBytes(
   a: Uint8Array,
@@ -130,6 +140,42 @@ class BlockReader {
   }
 }
 
+/** Stands on one term after the other; before the first one until `next` is called. */
+class TermsWalk {
+  entry: TermEntry = NO_TERM;
+  private current = new BlockReader(new Uint8Array(0), 0);
+  private block = 0;
+  private left = 0;
+
+  constructor(
+    private readonly blocks: number,
+    private readonly open: (block: number) => { block: BlockReader; terms: number },
+  ) {}
+
+  /** Moves on; false after the last term. */
+  next(): boolean {
+    if (this.left === 0) {
+      if (this.block === this.blocks) return false;
+      const { block, terms } = this.open(this.block++);
+      this.current = block;
+      this.left = terms;
+    }
+    this.left--;
+    this.current.nextTerm();
+    this.entry = this.current.nextEntry();
+    return true;
+  }
+
+  /** The term's bytes are the first `length` of these, until the next step. */
+  get bytes(): Uint8Array {
+    return this.current.term;
+  }
+
+  get length(): number {
+    return this.current.length;
+  }
+}
+
 /** Looks terms up, and walks all of them. */
 export class TermsReader {
   constructor(
@@ -164,16 +210,13 @@ export class TermsReader {
     return undefined;
   }
 
-  /** All terms in order. The bytes are valid until the next step. */
-  *all(): Generator<{ readonly term: Uint8Array; readonly entry: TermEntry }> {
+  /** Walks all terms in order. */
+  walk(): TermsWalk {
     this.file.ensureAll();
-    for (let number = 0; number < this.shape.blocks; number++) {
-      const block = this.open(number);
-      for (let i = this.termsIn(number); i > 0; i--) {
-        block.nextTerm();
-        yield { term: block.term.subarray(0, block.length), entry: block.nextEntry() };
-      }
-    }
+    return new TermsWalk(this.shape.blocks, (block) => ({
+      block: this.open(block),
+      terms: this.termsIn(block),
+    }));
   }
 
   private termsIn(block: number): number {
