@@ -62,9 +62,9 @@ export class ByteWriter {
     this.length += end - start;
   }
 
-  /** Zero bytes until `base + length` is a multiple of 4. */
-  align4(base = 0): void {
-    while ((base + this.length) % 4 !== 0) this.byte(0);
+  /** Zero bytes until the length is a multiple of 4. */
+  align4(): void {
+    while (this.length % 4 !== 0) this.byte(0);
   }
 
   clear(): void {
