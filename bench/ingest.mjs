@@ -1,7 +1,8 @@
 // npm run bench:ingest -- --pages FILE.jsonl[.gz] [--format wet|warc] [--copies N]
 // Writes an archive of the pages, as many times over as asked, with new addresses and a word of its
-// own in each sentence, and measures time and memory of `npm run index -- FORMAT` over it.
-import { spawn } from 'node:child_process';
+// own in each sentence, measures time and memory of `npm run index -- FORMAT` over it, and checks the
+// index that came out.
+import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { loadavg, tmpdir } from 'node:os';
@@ -98,6 +99,12 @@ async function index(file, indexDir) {
   return { report: JSON.parse(out), samples, cpuSeconds };
 }
 
+/** What `npm run index -- check` says about the index. */
+function check(indexDir) {
+  const args = [join(root, 'dist/search-core/cli.js'), 'check', '--index', indexDir];
+  return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout.trim();
+}
+
 const directory = mkdtempSync(join(tmpdir(), 'search402-ingest-'));
 try {
   const file = join(directory, `pages.${values.format}.gz`);
@@ -117,6 +124,7 @@ try {
     `${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of processor time, ` +
       `load ${loadavg()[0].toFixed(0)}; most memory in each quarter of the time, MB: ${peaks.join(', ')}`,
   );
+  console.log(check(join(directory, 'index')));
 } finally {
   rmSync(directory, { recursive: true });
 }

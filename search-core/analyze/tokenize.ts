@@ -18,145 +18,161 @@ import { foldBeyondAscii } from './fold.js';
  */
 export const WORD_BYTES_MAX = 64;
 
-const SEPARATOR = 255;
 const [PLUS, HASH, DOT, N, E, T] = [0x2b, 0x23, 0x2e, 0x6e, 0x65, 0x74];
 
-/** ASCII byte → the byte of its folded word, or SEPARATOR. Bytes of longer characters stay. */
-const FOLDED = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte >= 0x80) return byte === SEPARATOR ? 0x80 : byte;
+/** Stands in FOLDED with a byte that is part of a word. */
+const IN_WORD = 0x100;
+
+/** UTF-8 byte → itself in lower case, and IN_WORD for letters, digits and bytes beyond ASCII. */
+const FOLDED = Int32Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte);
-  return /[0-9a-z]/i.test(character) ? character.toLowerCase().charCodeAt(0) : SEPARATOR;
+  if (byte >= 0x80) return byte | IN_WORD;
+  return /[0-9a-z]/i.test(character) ? character.toLowerCase().charCodeAt(0) | IN_WORD : byte;
 });
 
 /** The words of one text, reused from text to text: no object is made per word. */
 export class Tokens {
-  /** The words' folded bytes, one after the other. */
-  bytes = new Uint8Array(1 << 16);
-  /** Where each word ends in `bytes`; it starts where the one before ends. */
+  /** The folded text; the words lie in it. Behind its end are at least 8 bytes more. */
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1 << 16);
+  /** The same bytes. */
+  view = new DataView(this.bytes.buffer);
+  /** Where runs of word bytes start and end, by turns. */
+  edges = new Int32Array(1 << 14);
+  /** Where each word starts and ends in `bytes`; those of a word and its symbol form overlap. */
+  starts = new Int32Array(1 << 14);
   ends = new Int32Array(1 << 14);
-  /** A 32-bit hash of each word's bytes. */
-  hashes = new Int32Array(1 << 14);
   /** 1 where a word stands at the same position as the one before it. */
   stacked = new Uint8Array(1 << 14);
   count = 0;
+  /** Words that are not stacked. */
+  positions = 0;
 
-  /** Makes room for the words of `length` bytes: at most one plain and one stacked word in two. */
-  reset(length: number): void {
-    this.count = 0;
-    if (this.bytes.length < 4 * length + 64) this.bytes = new Uint8Array(6 * length + 64);
+  /** Puts `text` into `bytes`, folded beyond ASCII; makes room for its words; returns its bytes. */
+  fill(text: string): number {
+    let length = this.encode(text);
+    if (length !== text.length) length = this.encode(foldBeyondAscii(text));
     if (this.ends.length < length + 2) {
       const capacity = 2 * length + 2;
+      this.edges = new Int32Array(capacity);
+      this.starts = new Int32Array(capacity);
       this.ends = new Int32Array(capacity);
-      this.hashes = new Int32Array(capacity);
       this.stacked = new Uint8Array(capacity);
     }
+    this.count = this.positions = 0;
+    return length;
   }
 
-  start(word: number): number {
-    return word === 0 ? 0 : (this.ends[word - 1] ?? 0);
+  /** How many words stand at the first `positionsMax` positions, and at how many positions. */
+  within(positionsMax: number): { readonly count: number; readonly positions: number } {
+    const { count, positions } = this;
+    if (positions <= positionsMax) return { count, positions };
+    let words = 0;
+    for (let left = positionsMax; left > 0 || this.stacked[words] === 1; words++) {
+      if (this.stacked[words] === 0) left--;
+    }
+    return { count: words, positions: positionsMax };
   }
 
   /** The word as a string. */
   text(word: number): string {
-    return decoder.decode(this.bytes.subarray(this.start(word), this.ends[word]));
+    return decoder.decode(this.bytes.subarray(this.starts[word], this.ends[word]));
+  }
+
+  private encode(text: string): number {
+    const needed = 3 * text.length + 8;
+    if (this.bytes.length < needed) {
+      this.bytes = new Uint8Array(2 * needed);
+      this.view = new DataView(this.bytes.buffer);
+    }
+    const { written } = encoder.encodeInto(text, this.bytes);
+    // What is behind the end does not belong to a word.
+    this.bytes.fill(0, written, written + 8);
+    return written;
   }
 }
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
-let input = new Uint8Array(1 << 16);
 
-/** Folds `text` into the shared input buffer; returns its length in bytes. */
-function encodeFolded(text: string): number {
-  if (input.length < 3 * text.length) input = new Uint8Array(4 * text.length);
-  const { written } = encoder.encodeInto(text, input);
-  if (written === text.length) return written;
-  const folded = foldBeyondAscii(text);
-  if (input.length < 3 * folded.length) input = new Uint8Array(4 * folded.length);
-  return encoder.encodeInto(folded, input).written;
-}
-
-/** A word's hash, from the running FNV-1a value: a last mix spreads it over all bits. */
-function finish(hash: number): number {
+/** A 32-bit hash of bytes (FNV-1a, then mixed so that it spreads over all bits); files keep it. */
+export function hashBytes(bytes: Uint8Array): number {
+  let hash = 0x811c9dc5 | 0;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
   const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
   return mixed ^ (mixed >>> 13);
 }
 
-export function hashBytes(bytes: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5 | 0;
-  for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), 0x01000193);
-  return finish(hash);
-}
-
 /** Cuts `text` into `tokens`, replacing what was there. */
 export function tokenize(text: string, tokens: Tokens): void {
-  const length = encodeFolded(text);
-  tokens.reset(length);
-  const { bytes, ends, hashes, stacked } = tokens;
-  const source = input;
+  const runs = foldRuns(tokens, tokens.fill(text));
+  const { bytes, edges, starts, ends, stacked } = tokens;
   let count = 0;
-  let out = 0;
-  let at = 0;
-  while (at < length) {
-    let byte = FOLDED[source[at] ?? 0] ?? SEPARATOR;
-    if (byte === SEPARATOR) {
-      at++;
-      continue;
+  let symbols = 0;
+  for (let run = 0; run < runs; run++) {
+    let start = edges[2 * run] ?? 0;
+    const end = edges[2 * run + 1] ?? 0;
+    for (; end - start > WORD_BYTES_MAX; start += WORD_BYTES_MAX) {
+      starts[count] = start;
+      ends[count] = start + WORD_BYTES_MAX;
+      stacked[count++] = 0;
     }
-    const start = at;
-    const limit = Math.min(length, at + WORD_BYTES_MAX);
-    let hash = 0x811c9dc5 | 0;
-    do {
-      bytes[out++] = byte;
-      hash = Math.imul(hash ^ byte, 0x01000193);
-      at++;
-      byte = at < limit ? (FOLDED[source[at] ?? 0] ?? SEPARATOR) : SEPARATOR;
-    } while (byte !== SEPARATOR);
-    ends[count] = out;
-    hashes[count] = finish(hash);
-    stacked[count] = 0;
-    count++;
-    const symbol = symbolForm(source, start, at, length, bytes, out);
-    if (symbol > 0) {
-      hashes[count] = hashBytes(bytes, out, out + symbol);
-      out += symbol;
-      ends[count] = out;
-      stacked[count] = 1;
-      count++;
-    }
+    starts[count] = start;
+    ends[count] = end;
+    stacked[count++] = 0;
+    const next = bytes[end] ?? 0;
+    if (next === PLUS || next === HASH) {
+      const after = symbolEnd(bytes, start, end);
+      if (after === 0) continue;
+      starts[count] = start;
+      ends[count] = after;
+    } else if (end - start === 3 && isDotNet(bytes, start)) {
+      starts[count] = start - 1;
+      ends[count] = end;
+    } else continue;
+    stacked[count++] = 1;
+    symbols++;
   }
   tokens.count = count;
+  tokens.positions = count - symbols;
 }
 
-/** Writes the symbol form of the word `start…end`, if it has one; returns its length or 0. */
-function symbolForm(
-  source: Uint8Array,
-  start: number,
-  end: number,
-  length: number,
-  out: Uint8Array,
-  at: number,
-): number {
-  const size = end - start;
-  const next = end < length ? (source[end] ?? 0) : 0;
-  if (next === PLUS || next === HASH) {
-    const after = next === PLUS ? end + 2 : end + 1;
-    if (next === PLUS && source[end + 1] !== PLUS) return 0;
-    if (next === HASH && size > 2) return 0;
-    if (after > length || (after < length && isWordOr(source[after] ?? 0, next))) return 0;
-    out.copyWithin(at, at - size, at);
-    out.fill(next, at + size, at + size + after - end);
-    return size + after - end;
+/**
+ * Folds the case of ASCII, and writes where the runs of word bytes start and end to `edges`;
+ * returns how many there are. There is no branch in it: words are so short that a processor would
+ * guess most of their ends wrong.
+ */
+function foldRuns({ bytes, edges }: Tokens, length: number): number {
+  let count = 0;
+  let before = 0;
+  for (let at = 0; at <= length; at++) {
+    const folded = FOLDED[bytes[at] ?? 0] ?? 0;
+    bytes[at] = folded;
+    const kind = folded >> 8;
+    edges[count] = at;
+    count += kind ^ before;
+    before = kind;
   }
-  if (size !== 3 || start === 0 || source[start - 1] !== DOT) return 0;
-  if (out[at - 3] !== N || out[at - 2] !== E || out[at - 1] !== T) return 0;
-  out[at] = DOT;
-  out.copyWithin(at + 1, at - 3, at);
-  return 4;
+  return count >> 1;
 }
 
-function isWordOr(byte: number, symbol: number): boolean {
-  return byte === symbol || FOLDED[byte] !== SEPARATOR;
+/** Where the form with + + or # ends of a word that one of them stands behind; 0 if it has none. */
+function symbolEnd(bytes: Uint8Array, start: number, end: number): number {
+  const symbol = bytes[end] ?? 0;
+  if (symbol === PLUS && bytes[end + 1] !== PLUS) return 0;
+  if (symbol === HASH && end - start > 2) return 0;
+  const after = symbol === PLUS ? end + 2 : end + 1;
+  const next = bytes[after] ?? 0;
+  return next === symbol || (FOLDED[next] ?? 0) >= IN_WORD ? 0 : after;
+}
+
+/** Whether the three bytes from `start` on are the end of ".net". */
+function isDotNet(bytes: Uint8Array, start: number): boolean {
+  return (
+    bytes[start - 1] === DOT &&
+    bytes[start] === N &&
+    bytes[start + 1] === E &&
+    bytes[start + 2] === T
+  );
 }
 
 const scratch = new Tokens();

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { copyBytes } from './copy.js';
 import type { Directory, InputFile, OutputFile } from './directory.js';
 
 /**
@@ -21,11 +22,11 @@ export class CheckedWriter {
     this.file = directory.create(name);
   }
 
-  append(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length;) {
+  append(bytes: Uint8Array, start = 0, end = bytes.length): void {
+    for (let at = start; at < end;) {
       const filled = this.position % CHUNK;
-      const count = Math.min(CHUNK - filled, bytes.length - at);
-      this.buffer.set(bytes.subarray(at, at + count), filled);
+      const count = Math.min(CHUNK - filled, end - at);
+      copyBytes(bytes, at, at + count, this.buffer, filled);
       this.position += count;
       at += count;
       if (filled + count === CHUNK) this.flush(CHUNK);

@@ -53,12 +53,14 @@ function checkTerms(segment: Segment): string[] {
   const positions = segment.positions(cursor);
   let buffer: Int32Array = new Int32Array(1 << 12);
   let terms = 0;
-  for (const { term, entry } of segment.terms.all()) {
-    const bad = (what: string): string[] => [
-      `${name}: the term ${JSON.stringify(Buffer.from(term).toString())} ${what}`,
-    ];
+  const walk = segment.terms.walk();
+  while (walk.next()) {
+    const bad = (what: string): string[] => {
+      const term = Buffer.from(walk.bytes.subarray(0, walk.length)).toString();
+      return [`${name}: the term ${JSON.stringify(term)} ${what}`];
+    };
     terms++;
-    cursor.open(entry);
+    cursor.open(walk.entry);
     positions.reset();
     let previous = -1;
     let count = 0;
@@ -77,7 +79,7 @@ function checkTerms(segment: Segment): string[] {
         count++;
       }
     }
-    if (count !== entry.documents) return bad('has a wrong number of documents');
+    if (count !== walk.entry.documents) return bad('has a wrong number of documents');
   }
   return terms === dictionary.terms ? [] : [`${name}: terms are missing`];
 }

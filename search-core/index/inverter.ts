@@ -7,7 +7,7 @@ import { BODY_START } from '../rank/nearness.js';
 import type { SegmentMeta } from './files.js';
 import { TITLE_OCCURRENCES_MAX } from './postings/layout.js';
 import { SegmentWriter, type TermSink } from './segment-writer.js';
-import { sortStrings } from './sort.js';
+import { sortedStrings } from './sort.js';
 import { doubled, Vocabulary } from './vocabulary.js';
 
 /** Marks a word that stands at the position of the word before it. */
@@ -27,6 +27,8 @@ export class Inverter {
   private readonly titleEnds: number[] = [];
   private readonly bodyEnds: number[] = [];
   private readonly writer: SegmentWriter;
+  /** Positions of one word in one document. */
+  private positions = new Int32Array(1 << 12);
 
   constructor(
     directory: Directory,
@@ -64,26 +66,25 @@ export class Inverter {
   private append(text: string, positionsMax: number): number {
     const { tokens, vocabulary } = this;
     tokenize(text, tokens);
-    while (this.length + tokens.count > this.stream.length) this.stream = doubled(this.stream);
-    let positions = 0;
-    for (let i = 0; i < tokens.count; i++) {
-      const stacked = tokens.stacked[i] === 1;
-      if (!stacked && positions === positionsMax) return positions;
-      if (!stacked) positions++;
-      this.stream[this.length++] = vocabulary.number(tokens, i) | (stacked ? STACKED : 0);
+    const { count, positions } = tokens.within(positionsMax);
+    while (this.length + count > this.stream.length) this.stream = doubled(this.stream);
+    vocabulary.number(tokens, count, this.stream, this.length);
+    for (let i = 0; positions < count && i < count; i++) {
+      if (tokens.stacked[i] === 1)
+        this.stream[this.length + i] = STACKED | (this.stream[this.length + i] ?? 0);
     }
+    this.length += count;
     return positions;
   }
 
   private writeTerms(sink: TermSink): void {
     const { vocabulary } = this;
     const starts = this.countOccurrences();
-    const { documents, positions } = this.scatter(starts.slice());
-    const order = Int32Array.from({ length: vocabulary.count }, (_, number) => number);
-    sortStrings(order, vocabulary.bytes, vocabulary.ends);
+    const occurrences = this.scatter(starts.slice());
+    const order = sortedStrings(vocabulary.bytes, vocabulary.ends, vocabulary.count);
     for (const number of order) {
       sink.start();
-      this.writePostings(sink, documents, positions, starts[number] ?? 0, starts[number + 1] ?? 0);
+      this.writePostings(sink, occurrences, starts[number] ?? 0, starts[number + 1] ?? 0);
       sink.end(vocabulary.bytes.subarray(vocabulary.start(number), vocabulary.ends[number]));
     }
   }
@@ -99,48 +100,55 @@ export class Inverter {
     return starts;
   }
 
-  /** Distributes document and position of every occurrence to its word's range. */
-  private scatter(next: Int32Array): { documents: Int32Array; positions: Int32Array } {
-    const documents = new Int32Array(this.length);
-    const positions = new Int32Array(this.length);
+  /**
+   * Distributes document and position of every occurrence to its word's range: side by side, so that
+   * an occurrence is one place in memory.
+   */
+  private scatter(next: Int32Array): Int32Array {
+    const occurrences = new Int32Array(2 * this.length);
+    const { stream } = this;
     let at = 0;
     const field = (document: number, end: number, first: number): void => {
       let position = first - 1;
       for (; at < end; at++) {
-        const word = this.stream[at] ?? 0;
+        const word = stream[at] ?? 0;
         if ((word & STACKED) === 0) position++;
-        const target = next[word & ~STACKED] ?? 0;
-        next[word & ~STACKED] = target + 1;
-        documents[target] = document;
-        positions[target] = position;
+        const number = word & ~STACKED;
+        const target = next[number] ?? 0;
+        next[number] = target + 1;
+        occurrences[2 * target] = document;
+        occurrences[2 * target + 1] = position;
       }
     };
     for (let document = 0; document < this.bodyEnds.length; document++) {
       field(document, this.titleEnds[document] ?? 0, 0);
       field(document, this.bodyEnds[document] ?? 0, BODY_START);
     }
-    return { documents, positions };
+    return occurrences;
   }
 
+  /** Gives the encoder a word's postings: its occurrences from `start` to `end`. */
   private writePostings(
     { encoder }: TermSink,
-    documents: Int32Array,
-    positions: Int32Array,
+    occurrences: Int32Array,
     start: number,
     end: number,
   ): void {
-    for (let from = start; from < end;) {
-      const document = documents[from] ?? 0;
-      let to = from;
+    if (this.positions.length < end - start) this.positions = new Int32Array(2 * (end - start));
+    const { positions } = this;
+    for (let at = start; at < end;) {
+      const document = occurrences[2 * at] ?? 0;
+      let count = 0;
       let title = 0;
-      for (; to < end && documents[to] === document; to++) {
-        if ((positions[to] ?? 0) < BODY_START) title++;
+      for (; at < end && occurrences[2 * at] === document; at++) {
+        const position = occurrences[2 * at + 1] ?? 0;
+        if (position < BODY_START) {
+          if (title === TITLE_OCCURRENCES_MAX) continue;
+          title++;
+        }
+        positions[count++] = position;
       }
-      const dropped = Math.max(0, title - TITLE_OCCURRENCES_MAX);
-      if (dropped > 0) positions.copyWithin(from + dropped, from, from + TITLE_OCCURRENCES_MAX);
-      const code = 4 * (to - from - title) + title - dropped;
-      encoder.add(document, code, positions, from + dropped, to);
-      from = to;
+      encoder.add(document, 4 * (count - title) + title, positions, 0, count);
     }
   }
 }

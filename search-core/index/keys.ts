@@ -9,7 +9,7 @@ import type { CheckedWriter, SharedFile } from '../disk/checked.js';
  */
 export function hashUrl(url: string): number {
   const bytes = Buffer.from(url);
-  return hashBytes(bytes, 0, bytes.length) >>> 0;
+  return hashBytes(bytes) >>> 0;
 }
 
 export function writeKeys(file: CheckedWriter, hashes: readonly number[]): void {

@@ -6,7 +6,7 @@ import { occurrences } from './postings/layout.js';
 import type { PositionsReader } from './postings/positions.js';
 import type { Segment } from './segment.js';
 import { SegmentWriter, type TermSink } from './segment-writer.js';
-import { compareBytes, type TermEntry } from './terms.js';
+import { compareBytes } from './terms.js';
 
 export interface MergeInput {
   readonly segment: Segment;
@@ -52,38 +52,54 @@ function copyPages(writer: SegmentWriter, { segment, deleted }: MergeInput): Int
 
 /** One input's terms and postings, walked in order. */
 class Source {
-  term: Uint8Array = new Uint8Array(0);
-  private readonly terms: ReturnType<Segment['terms']['all']>;
+  private readonly terms: ReturnType<Segment['terms']['walk']>;
   private readonly cursor: PostingsCursor;
   private readonly positions: PositionsReader;
-  private entry: TermEntry | undefined;
   private buffer: Int32Array = new Int32Array(1 << 12);
+  /** The first four bytes of the term, as a number; Infinity after the last term. */
+  private prefix = 0;
 
   constructor(
     { segment }: MergeInput,
     private readonly numbers: Int32Array,
   ) {
-    this.terms = segment.terms.all();
+    this.terms = segment.terms.walk();
     this.cursor = segment.cursor();
     this.positions = segment.positions(this.cursor);
     this.next();
   }
 
   get done(): boolean {
-    return this.entry === undefined;
+    return this.prefix === Infinity;
+  }
+
+  get term(): Uint8Array {
+    return this.terms.bytes.subarray(0, this.terms.length);
   }
 
   next(): void {
-    const step = this.terms.next();
-    this.entry = step.done ? undefined : step.value.entry;
-    this.term = step.done ? new Uint8Array(0) : step.value.term;
+    if (!this.terms.next()) {
+      this.prefix = Infinity;
+      return;
+    }
+    const { bytes, length } = this.terms;
+    this.prefix = 0;
+    for (let i = 0; i < 4; i++) {
+      this.prefix = 256 * this.prefix + (i < length ? (bytes[i] ?? 0) : 0);
+    }
+  }
+
+  /** Compares the term with another one's: below 0, 0, or above. */
+  compare(other: Source): number {
+    if (this.prefix !== other.prefix) return this.prefix - other.prefix;
+    const [a, b] = [this.terms, other.terms];
+    return compareBytes(a.bytes, 0, a.length, b.bytes, 0, b.length);
   }
 
   /** Gives the term's postings to the encoder under their new numbers. */
   write({ encoder }: TermSink): void {
-    if (!this.entry) return;
     const { cursor, numbers } = this;
-    cursor.open(this.entry);
+    cursor.open(this.terms.entry);
     this.positions.reset();
     for (let block = 0; cursor.load(block); block++) {
       this.buffer = this.positions.readBlock(this.buffer);
@@ -103,21 +119,21 @@ class Source {
 function mergeTerms(sink: TermSink, sources: readonly Source[]): void {
   for (;;) {
     let least: Source | undefined;
+    let holders: Source[] = [];
     for (const source of sources) {
-      if (!source.done && (!least || compareTerms(source, least) < 0)) least = source;
+      if (source.done) continue;
+      const order = least ? source.compare(least) : -1;
+      if (order > 0) continue;
+      if (order < 0) {
+        least = source;
+        holders = [];
+      }
+      holders.push(source);
     }
     if (!least) return;
-    const term = least.term.slice();
     sink.start();
-    for (const source of sources) {
-      if (source.done || compareTerms(source, { term }) !== 0) continue;
-      source.write(sink);
-      source.next();
-    }
-    sink.end(term);
+    for (const source of holders) source.write(sink);
+    sink.end(least.term);
+    for (const source of holders) source.next();
   }
-}
-
-function compareTerms(a: { term: Uint8Array }, b: { term: Uint8Array }): number {
-  return compareBytes(a.term, 0, a.term.length, b.term, 0, b.term.length);
 }

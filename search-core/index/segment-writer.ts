@@ -105,19 +105,20 @@ export class TermSink {
 
   /** Ends it. */
   end(term: Uint8Array): void {
+    const { encoder } = this;
     const { postings, positions } = this.files;
-    const encoded = this.encoder.finish(postings.position);
-    if (encoded.documents === 0) return;
+    const { documents, bound } = encoder.finish(postings.position);
+    if (documents === 0) return;
     this.terms.add(term, {
-      documents: encoded.documents,
-      bound: encoded.bound,
+      documents,
+      bound,
       postingsAt: postings.position,
-      postingsLength: encoded.postings.length,
+      postingsLength: encoder.postings.written,
       positionsAt: positions.position,
-      positionsLength: encoded.positions.length,
+      positionsLength: encoder.positions.written,
     });
-    postings.append(encoded.postings);
-    positions.append(encoded.positions);
+    encoder.postings.appendTo(postings);
+    encoder.positions.appendTo(positions);
   }
 
   finish(): SegmentMeta['dictionary'] {

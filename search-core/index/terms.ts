@@ -1,4 +1,5 @@
 import type { CheckedWriter, SharedFile } from '../disk/checked.js';
+import { copyBytes } from '../disk/copy.js';
 import { ByteReader, ByteWriter } from './codec/varint.js';
 
 /**
@@ -13,6 +14,8 @@ import { ByteReader, ByteWriter } from './codec/varint.js';
  *     index   uint32 offset of each block
  */
 const TERMS_PER_BLOCK = 32;
+/** More than a word and its symbols have. */
+const TERM_BYTES_MAX = 256;
 
 /** A term's lists. Offsets and lengths are bytes in the files `postings` and `positions`. */
 export interface TermEntry {
@@ -24,6 +27,16 @@ export interface TermEntry {
   readonly positionsAt: number;
   readonly positionsLength: number;
 }
+
+/** The entry of no term: it has no documents. */
+export const NO_TERM: TermEntry = {
+  documents: 0,
+  bound: 0,
+  postingsAt: 0,
+  postingsLength: 0,
+  positionsAt: 0,
+  positionsLength: 0,
+};
 
 /** Compares two byte strings. */
 export function compareBytes(
@@ -46,7 +59,8 @@ export function compareBytes(
 export class TermsWriter {
   private readonly out = new ByteWriter(1 << 16);
   private readonly index: number[] = [];
-  private previous = new Uint8Array(0);
+  private readonly previous = new Uint8Array(TERM_BYTES_MAX);
+  private previousLength = 0;
   count = 0;
 
   constructor(private readonly file: CheckedWriter) {}
@@ -58,10 +72,11 @@ export class TermsWriter {
       this.index.push(this.file.position);
       out.varint(entry.postingsAt);
       out.varint(entry.positionsAt);
-      this.previous = new Uint8Array(0);
+      this.previousLength = 0;
     }
     let shared = 0;
-    while (shared < term.length && term[shared] === this.previous[shared]) shared++;
+    const most = Math.min(term.length, this.previousLength);
+    while (shared < most && term[shared] === this.previous[shared]) shared++;
     out.varint(shared);
     out.varint(term.length - shared);
     out.append(term, shared);
@@ -69,7 +84,8 @@ export class TermsWriter {
     out.byte(entry.bound);
     out.varint(entry.postingsLength);
     out.varint(entry.positionsLength);
-    this.previous = term.slice();
+    copyBytes(term, 0, term.length, this.previous, 0);
+    this.previousLength = term.length;
     this.count++;
   }
 
@@ -91,7 +107,7 @@ export class TermsWriter {
 
 /** Reads one block of the dictionary, term by term. */
 class BlockReader {
-  term = new Uint8Array(256);
+  term = new Uint8Array(TERM_BYTES_MAX);
   length = 0;
   private readonly reader: ByteReader;
   private postingsAt: number;
@@ -121,6 +137,42 @@ class BlockReader {
     this.postingsAt += postingsLength;
     this.positionsAt += positionsLength;
     return { documents, bound, postingsAt, postingsLength, positionsAt, positionsLength };
+  }
+}
+
+/** Stands on one term after the other; before the first one until `next` is called. */
+class TermsWalk {
+  entry: TermEntry = NO_TERM;
+  private current = new BlockReader(new Uint8Array(0), 0);
+  private block = 0;
+  private left = 0;
+
+  constructor(
+    private readonly blocks: number,
+    private readonly open: (block: number) => { block: BlockReader; terms: number },
+  ) {}
+
+  /** Moves on; false after the last term. */
+  next(): boolean {
+    if (this.left === 0) {
+      if (this.block === this.blocks) return false;
+      const { block, terms } = this.open(this.block++);
+      this.current = block;
+      this.left = terms;
+    }
+    this.left--;
+    this.current.nextTerm();
+    this.entry = this.current.nextEntry();
+    return true;
+  }
+
+  /** The term's bytes are the first `length` of these, until the next step. */
+  get bytes(): Uint8Array {
+    return this.current.term;
+  }
+
+  get length(): number {
+    return this.current.length;
   }
 }
 
@@ -158,16 +210,13 @@ export class TermsReader {
     return undefined;
   }
 
-  /** All terms in order. The bytes are valid until the next step. */
-  *all(): Generator<{ readonly term: Uint8Array; readonly entry: TermEntry }> {
+  /** Walks all terms in order. */
+  walk(): TermsWalk {
     this.file.ensureAll();
-    for (let number = 0; number < this.shape.blocks; number++) {
-      const block = this.open(number);
-      for (let i = this.termsIn(number); i > 0; i--) {
-        block.nextTerm();
-        yield { term: block.term.subarray(0, block.length), entry: block.nextEntry() };
-      }
-    }
+    return new TermsWalk(this.shape.blocks, (block) => ({
+      block: this.open(block),
+      terms: this.termsIn(block),
+    }));
   }
 
   private termsIn(block: number): number {

@@ -7,30 +7,40 @@
 export const BLOCK_BITS = 7;
 export const BLOCK = 1 << BLOCK_BITS;
 
-/** Bits that the largest of the first 128 values needs: 0 to 32. */
-export function bitsFor(values: Int32Array): number {
+/** Bits that the largest of 128 values needs: 0 to 32. */
+export function bitsFor(values: Int32Array, from = 0): number {
   let all = 0;
-  for (let i = 0; i < BLOCK; i++) all |= values[i] ?? 0;
+  for (let i = from; i < from + BLOCK; i++) all |= values[i] ?? 0;
   return 32 - Math.clz32(all);
 }
 
 /** Packs 128 values of at most `bits` bits into `words` from `at`; returns the words used. */
-export function pack(values: Int32Array, bits: number, words: Int32Array, at: number): number {
-  if (bits === 0) return 0;
-  words.fill(0, at, at + 4 * bits);
-  let word = at;
-  let shift = 0;
-  for (let i = 0; i < BLOCK; i++) {
-    const value = values[i] ?? 0;
-    words[word] = (words[word] ?? 0) | (value << shift);
-    shift += bits;
-    if (shift >= 32) {
-      shift -= 32;
-      word++;
-      if (shift > 0) words[word] = value >>> (bits - shift);
-    }
-  }
+export function pack(
+  values: Int32Array,
+  bits: number,
+  words: Int32Array,
+  at: number,
+  from = 0,
+): number {
+  PACKERS[bits]?.(values, from, words, at);
   return 4 * bits;
+}
+
+type Pack = (values: Int32Array, from: number, words: Int32Array, at: number) => void;
+
+/** An encoder without a loop over bits: written out for one width, like the decoders. */
+function compilePacker(bits: number): Pack {
+  const words = Array.from({ length: bits }, (): string[] => []);
+  for (let i = 0; i < 32 && bits > 0; i++) {
+    const word = (i * bits) >> 5;
+    const shift = (i * bits) & 31;
+    words[word]?.push(`(values[from + ${i}] << ${shift})`);
+    if (shift + bits > 32) words[word + 1]?.push(`(values[from + ${i}] >>> ${32 - shift})`);
+  }
+  const lines = words.map((parts, word) => `words[at + ${word}] = ${parts.join(' | ')};`);
+  const body = `for (let n = 0; n < ${BLOCK}; n += 32, from += 32, at += ${bits}) {\n${lines.join('\n')}\n}`;
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- as for the decoders
+  return new Function('values', 'from', 'words', 'at', body) as Pack;
 }
 
 type Unpack = (words: Int32Array, at: number, out: Int32Array, base: number) => void;
@@ -59,6 +69,7 @@ function compile(bits: number, store: (i: number, value: string) => string): Unp
 }
 
 const WIDTHS = Array.from({ length: 33 }, (_, bits) => bits);
+const PACKERS = WIDTHS.map(compilePacker);
 const PLAIN = WIDTHS.map((bits) => compile(bits, (i, value) => `out[o + ${i}] = ${value};`));
 const ASCENDING = WIDTHS.map((bits) =>
   compile(bits, (i, value) => `out[o + ${i}] = base += 1 + (${value});`),

@@ -1,3 +1,5 @@
+import { copyBytes } from '../../disk/copy.js';
+
 /**
  * Variable-length unsigned integers: seven bits a byte, the lowest first, the top bit says that
  * more follow (LEB128). Values up to 2^53 − 1.
@@ -56,13 +58,13 @@ export class ByteWriter {
 
   append(source: Uint8Array, start = 0, end = source.length): void {
     this.reserve(end - start);
-    this.bytes.set(source.subarray(start, end), this.length);
+    copyBytes(source, start, end, this.bytes, this.length);
     this.length += end - start;
   }
 
-  /** Zero bytes until `base + length` is a multiple of 4. */
-  align4(base = 0): void {
-    while ((base + this.length) % 4 !== 0) this.byte(0);
+  /** Zero bytes until the length is a multiple of 4. */
+  align4(): void {
+    while (this.length % 4 !== 0) this.byte(0);
   }
 
   clear(): void {

@@ -1,17 +1,8 @@
 import type { SharedFile } from '../../disk/checked.js';
 import { BLOCK, unpack, unpackAscending } from '../codec/bitpack.js';
 import { ByteReader } from '../codec/varint.js';
-import type { TermEntry } from '../terms.js';
+import { NO_TERM, type TermEntry } from '../terms.js';
 import { align4, decodeBound, headerBytes, occurrences } from './layout.js';
-
-const NO_TERM: TermEntry = {
-  documents: 0,
-  bound: 0,
-  postingsAt: 0,
-  postingsLength: 0,
-  positionsAt: 0,
-  positionsLength: 0,
-};
 
 /** After the last posting, a cursor stands here. */
 export const END = 0x7fffffff;
