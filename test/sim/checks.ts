@@ -229,12 +229,9 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
     const first = Number(chain.blocks[0]?.after.nonces.get(address) ?? 0n);
     const stolen =
       used - first - mine.filter((intent) => Number(intent.relayer_nonce) < used).length;
-    // What a reorganization took from an intent without payments, or what the one endpoint that was
-    // left called a failed call, is made good at the next use.
+    // What a reorganization took from an intent without payments is made good at the next use.
     const highest = Math.max(-1, ...known);
-    const isTaken = ['chain.reorg-of-transactions', 'rpc.lie.forged-receipt'].some((what) =>
-      trace.counts.has(what),
-    );
+    const isTaken = trace.counts.has('chain.reorg-of-transactions');
     if (highest >= used && !isTaken) violation(`I7: nonce ${highest} of ${address} was never used`);
     const thefts = trace.counts.get('stranger.took-nonce') ?? 0;
     if (stolen > thefts) violation(`I7: ${stolen} nonces of ${address} are not in the books`);
