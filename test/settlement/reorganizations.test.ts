@@ -85,7 +85,7 @@ test('of a batch that a reorganization moved, only what is made there stays sett
   const [intent] = await new AuditBooks(bench.store).intentsOf(made.id);
   await bench.crash();
 
-  await reorganize(1);
+  await reorganize(3);
   // In the new blocks the money is gone before the same transaction comes.
   await chain.fund([poor.address], 0n);
   const serializedTransaction = bytesToHex(intent?.transactions[0]?.raw ?? new Uint8Array());
