@@ -111,10 +111,10 @@ test('fifty payments at once are all settled, in fewer transactions than payment
   const payments = await Promise.all(bodies.map((body) => signPayment(service, body)));
   const responses = await Promise.all(
     bodies.map(async (body, index) => {
-      const payment = { 'payment-signature': payments[index] ?? '' };
-      const first = await service.search(body, payment);
+      const pay = () => service.search(body, { 'payment-signature': payments[index] ?? '' });
+      const first = await pay().catch(() => undefined);
       // On a machine that is too busy, what a payer does: sends the same payment again.
-      return first.status === 503 ? service.search(body, payment) : first;
+      return first === undefined || first.status === 503 ? pay() : first;
     }),
   );
   expect(responses.map((response) => response.status)).toEqual(bodies.map(() => 200));

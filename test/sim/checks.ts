@@ -106,7 +106,7 @@ export function checkDelivery(
 ): string | undefined {
   const { note, transaction } = delivery;
   const { from, to, value, nonce } = note.authorization;
-  const shown = isShownEnough ? [...chain.everShown.values()] : [];
+  const shown = isShownEnough ? chain.everShown : [];
   for (const mined of [shown, ...[...chain.everMade.values()].map((block) => block.mined)]) {
     for (const { transaction: one, logs } of mined) {
       if (one.hash !== transaction) continue;

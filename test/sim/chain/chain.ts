@@ -65,8 +65,8 @@ export class Chain {
   readonly blocks: Block[] = [];
   readonly mempool: Mempool = { delay: 0, drop: 0, baseFee: BASE_FEE };
   readonly flashblocks: Flashblocks = { isOn: false, isHashed: false, vanish: 0 };
-  /** Everything that was ever shown before its block was made, by transaction. */
-  readonly everShown = new Map<Bytes32, Mined>();
+  /** Everything that was ever shown before its block was made; a transaction may be there twice. */
+  readonly everShown: Mined[] = [];
   /** What is shown of the next block, and what is not, by transaction. */
   readonly #shown = new Map<Bytes32, { mined: Mined; block: Block } | undefined>();
   /** While it is on, no block is made. */
@@ -138,7 +138,7 @@ export class Chain {
     const shown = mined && this.dice.chance(0.8) ? { mined, block } : undefined;
     this.#shown.set(hash, shown);
     if (shown) {
-      this.everShown.set(hash, shown.mined);
+      this.everShown.push(shown.mined);
       this.trace.count('tx.preconfirmed', hash);
     }
     return shown;
