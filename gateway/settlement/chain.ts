@@ -10,7 +10,7 @@ export interface SettlementChain {
   block(which: 'latest' | 'safe' | bigint): Promise<ChainBlock>;
   /**
    * The receipts of these transactions, in the same order; undefined where there is none. Some may
-   * be of a block that is still being made: see `isSealed`.
+   * be of a block that is still being made: see `findSealed`.
    */
   receipts(hashes: readonly TransactionHash[]): Promise<readonly (Receipt | undefined)[]>;
   /** Hands signed bytes to the chain. What the node says is a hint; receipts decide. */

@@ -2,7 +2,7 @@ import type { Clock, Log } from '../domain/ports.js';
 import type { TransactionHash } from '../domain/units.js';
 import type { Receipt, SettlementChain } from './chain.js';
 import { Lookout } from './lookout.js';
-import { isSealed, isUnhashed } from './sealed.js';
+import { findSealed } from './sealed.js';
 import type { SettlementSettings } from './settings.js';
 
 /** Something whose fate the next blocks decide: one relayer nonce and its transactions. */
@@ -160,13 +160,13 @@ export class BlockFollower {
   async #look(hashes: readonly TransactionHash[]): Promise<Found> {
     const { chain, settings } = this.parts;
     const receipts = (await chain.receipts(hashes)).flatMap((receipt) => receipt ?? []);
-    const head = receipts.every(isUnhashed) ? undefined : await chain.block('latest');
-    const isIn = (receipt: Receipt) => head !== undefined && isSealed(receipt, head);
-    const unsealed = receipts.filter((receipt) => settings.preconfirmations && !isIn(receipt));
+    const known = [...this.#watched.values()].flatMap(({ receipt }) => receipt?.block.hash ?? []);
+    const { sealed, head } = await findSealed(chain, receipts, new Set(known));
+    const unsealed = receipts.filter((receipt) => !sealed.includes(receipt));
     return {
-      sealed: byHash(receipts.filter(isIn)),
-      preconfirmed: byHash(unsealed),
-      head: head?.number ?? 0n,
+      sealed: byHash(sealed),
+      preconfirmed: byHash(settings.preconfirmations ? unsealed : []),
+      head: head ?? 0n,
     };
   }
 

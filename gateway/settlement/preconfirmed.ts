@@ -1,7 +1,7 @@
 import type { Payment } from '../ledger/payment.js';
 import type { SettlementParts } from './parts.js';
 import { transferredBy } from './results.js';
-import { isSealed } from './sealed.js';
+import { findSealed } from './sealed.js';
 
 /** Block times that a preconfirmation has to become a sealed block, before anybody asks. */
 const GRACE_BLOCKS = 2;
@@ -25,17 +25,18 @@ export async function followPreconfirmed(
   if (due.length === 0) return [];
   const hashes = [...new Set(due.flatMap(({ transaction }) => transaction ?? []))];
   const receipts = (await chain.receipts(hashes)).flatMap((receipt) => receipt ?? []);
-  const head = await chain.block('latest');
+  const found = await findSealed(chain, receipts);
+  const head = found.head ?? (await chain.block('latest')).number;
   const vanished: Payment[] = [];
   for (const payment of due) {
     const receipt = receipts.find(({ hash }) => hash === payment.transaction);
-    const sealed = receipt && isSealed(receipt, head) ? receipt : undefined;
+    const sealed = receipt && found.sealed.includes(receipt) ? receipt : undefined;
     const isMoved = sealed?.succeeded && transferredBy([payment.authorization], sealed.logs)[0];
     if (isMoved) {
-      const depth = head.number - sealed.block.number + 1n;
+      const depth = head - sealed.block.number + 1n;
       if (depth < BigInt(settings.confirmations)) continue;
       await books.recordAdopted(payment.id, sealed.hash, sealed.block);
-    } else if (sealed || (!receipt && head.number >= (payment.block?.number ?? 0n))) {
+    } else if (sealed || (!receipt && head >= (payment.block?.number ?? 0n))) {
       vanished.push(payment);
     }
   }

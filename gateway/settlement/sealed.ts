@@ -1,20 +1,31 @@
-import type { TransactionHash } from '../domain/units.js';
-import type { ChainBlock, Receipt, SettlementChain } from './chain.js';
+import type { Bytes32, TransactionHash } from '../domain/units.js';
+import type { Receipt, SettlementChain } from './chain.js';
 
 /** Base's nodes give this in place of the hash of a block that is still being made. */
 const NO_HASH = `0x${'0'.repeat(64)}`;
 
-/** Whether the block of a receipt says of itself that it is still being made. */
-export const isUnhashed = ({ block }: Receipt): boolean => block.hash === NO_HASH;
-
 /**
- * Whether the block of a receipt is in the chain that ends with `head`. Nodes that know of blocks
- * in the making (flashblocks) give receipts from them, too: preconfirmed ones, which may vanish.
+ * Tells which receipts are of blocks that are in the chain. Nodes that know of blocks in the making
+ * (flashblocks) give receipts from them, too: preconfirmed ones, which may vanish. They say so by
+ * a block hash of zeros, or give a hash that the block will not have. So a hash counts when the
+ * chain's block of that number has it; an answer may have been on its way while the block was made.
+ *
+ * @param known hashes of blocks that were found in the chain before, and need no call again.
+ * @returns also the newest block's number, where there was a reason to ask for it.
  */
-export function isSealed(receipt: Receipt, head: Pick<ChainBlock, 'number' | 'hash'>): boolean {
-  const { number, hash } = receipt.block;
-  if (isUnhashed(receipt) || number > head.number) return false;
-  return number < head.number || hash === head.hash;
+export async function findSealed(
+  chain: Pick<SettlementChain, 'block'>,
+  receipts: readonly Receipt[],
+  known: ReadonlySet<Bytes32> = new Set(),
+): Promise<{ sealed: readonly Receipt[]; head: bigint | undefined }> {
+  const hashed = receipts.filter(({ block }) => block.hash !== NO_HASH);
+  if (hashed.length === 0) return { sealed: [], head: undefined };
+  const head = await chain.block('latest');
+  const older = hashed.filter(({ block }) => block.number < head.number && !known.has(block.hash));
+  const numbers = [...new Set(older.map(({ block }) => block.number))];
+  const blocks = [head, ...(await Promise.all(numbers.map((number) => chain.block(number))))];
+  const hashes = new Set([...known, ...blocks.map(({ hash }) => hash)]);
+  return { sealed: hashed.filter(({ block }) => hashes.has(block.hash)), head: head.number };
 }
 
 /** The receipts of these transactions in sealed blocks; undefined where there is none. */
@@ -23,7 +34,9 @@ export async function sealedReceipts(
   hashes: readonly TransactionHash[],
 ): Promise<readonly (Receipt | undefined)[]> {
   const receipts = await chain.receipts(hashes);
-  if (!receipts.some(Boolean)) return receipts;
-  const head = await chain.block('latest');
-  return receipts.map((receipt) => (receipt && isSealed(receipt, head) ? receipt : undefined));
+  const { sealed } = await findSealed(
+    chain,
+    receipts.flatMap((receipt) => receipt ?? []),
+  );
+  return receipts.map((receipt) => (receipt && sealed.includes(receipt) ? receipt : undefined));
 }
