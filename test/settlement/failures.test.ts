@@ -7,6 +7,7 @@ import { transferCalls } from '../../gateway/payment/transfer.js';
 import type { SettlementChain } from '../../gateway/settlement/chain.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { deferred } from '../support/deferred.js';
+import { realClock } from '../support/ports.js';
 import { type Bench, type BenchOptions, startBench } from '../support/settlements.js';
 import { until } from '../support/until.js';
 
@@ -294,4 +295,23 @@ test('what was found out about a payment ends it no more once it is signed', asy
   expect(await bench.books.recordRetry(found)).toEqual(refused);
   go.resolve();
   expect(await outcome).toMatchObject({ kind: 'settled' });
+});
+
+test('a payment is looked into once at a time, however long it takes', async () => {
+  let [looks, most] = [0, 0];
+  const bench = await open({
+    chain: changed((real) => ({
+      revertData: async (call, at) => {
+        looks += 1;
+        most = Math.max(most, looks);
+        await realClock.sleep(1000);
+        looks -= 1;
+        return real.revertData(call, at);
+      },
+    })),
+  });
+  const payment = await servedPayment(bench);
+  await chain.fund([payment.authorization.from], 0n);
+  expect(await settle(bench, payment)).toMatchObject({ kind: 'failed' });
+  expect(most).toBe(1);
 });
