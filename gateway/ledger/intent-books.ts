@@ -22,6 +22,21 @@ export class IntentBooks {
     });
   }
 
+  /** Whether an open intent carries this payment: its bytes may go out, whoever holds the relayer. */
+  async isCarried(paymentId: string): Promise<boolean> {
+    const row = await this.store.read((db: LedgerTx) =>
+      db
+        .selectFrom('intents')
+        .innerJoin('intent_payments', 'intent_payments.intent_id', 'intents.id')
+        .select('intents.id')
+        .where('intent_payments.payment_id', '=', paymentId)
+        .where('mined_at', 'is', null)
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row !== undefined;
+  }
+
   /** The nonces from `from` on that the books know for a relayer. */
   async noncesFrom(chainId: number, relayer: Address, from: bigint): Promise<Set<bigint>> {
     const rows = await this.store.read((db: LedgerTx) =>

@@ -4,7 +4,6 @@ import type { TransactionHash } from '../domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import type { Authorization, SignedAuthorization } from '../payment/authorization.js';
-import { reasons } from '../x402/reasons.js';
 import { refuseFullQueue, refuseShortWindow } from './admission.js';
 import type { BlockFacts, Receipt } from './chain.js';
 import { ChainFacts } from './facts.js';
@@ -31,8 +30,6 @@ export const PATIENCE: Patience = { retryMs: 10_000, atOnceMax: 32 };
 const SILENCES_MAX = 3;
 /** Seconds that a facilitator may take to get a transaction on its way. */
 const HAND_OVER_SECONDS = 5;
-/** What the chain says of an authorization that nobody can ever use again. */
-const FOR_GOOD: readonly string[] = [reasons.validBefore, reasons.nonceUsed];
 /** Looks at the chain in a row for one payment; after that housekeeping looks again. */
 const LOOKS = 8;
 
@@ -280,7 +277,7 @@ export class FacilitatedSettlement {
         return false;
       case 'impossible':
         // A payer without money may have some later, and the facilitator may still try.
-        if (answer?.kind !== 'refused' && !FOR_GOOD.includes(finding.reason)) return false;
+        if (answer?.kind !== 'refused' && !finding.isForGood) return false;
         log.info({ payment: id, reason: finding.reason }, 'a payment cannot be settled');
         await books.recordFailed(payment, finding.reason);
         return false;

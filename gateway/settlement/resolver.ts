@@ -20,8 +20,11 @@ export type Finding =
       readonly transaction: TransactionHash;
       readonly block: Receipt['block'];
     }
-  /** It can never be made under this authorization, for this x402 reason. */
-  | { readonly kind: 'impossible'; readonly reason: string }
+  /**
+   * It cannot be made under this authorization, for this x402 reason: for good, or as the token and
+   * the payer's balance stand now, which a transaction that is under way may yet find otherwise.
+   */
+  | { readonly kind: 'impossible'; readonly reason: string; readonly isForGood: boolean }
   /** Nothing stands against it: another attempt may succeed. */
   | { readonly kind: 'possible' }
   /** The chain's answers do not fit together yet; ask again after another block. */
@@ -47,7 +50,7 @@ export async function investigate(
   if (await chain.isAuthorizationUsed(asset, from, nonce, at)) return findUse(payment, head, parts);
   // The transfer is valid strictly before validBefore (EIP-3009), by the time of its block.
   if (confirmed.timestamp >= validBefore)
-    return { kind: 'impossible', reason: reasons.validBefore };
+    return { kind: 'impossible', reason: reasons.validBefore, isForGood: true };
   // A use in the newest blocks is not confirmed yet; what the token says now may be because of it.
   if (depth > 0n && (await chain.isAuthorizationUsed(asset, from, nonce, head.number)))
     return { kind: 'unclear' };
@@ -56,7 +59,7 @@ export async function investigate(
   if (data === undefined) return { kind: 'possible' };
   const revert = readRevert(data);
   if (!revert || PASSING.has(revert.reason)) return { kind: 'unclear' };
-  return { kind: 'impossible', reason: revert.reason };
+  return { kind: 'impossible', reason: revert.reason, isForGood: false };
 }
 
 /**
@@ -103,11 +106,11 @@ async function receiptOf(
 
 function judge(payment: Payment, log: ChainLog, receipt: Receipt | undefined): Finding {
   if (log.topics[0] === AUTHORIZATION_CANCELED) {
-    return { kind: 'impossible', reason: reasons.nonceUsed };
+    return { kind: 'impossible', reason: reasons.nonceUsed, isForGood: true };
   }
   if (!receipt?.succeeded || receipt.block.hash !== log.block.hash) return { kind: 'unclear' };
   const [isMoved] = transferredBy([payment.authorization], receipt.logs);
   // A token that marks the use without the transfer cannot be a payment.
-  if (!isMoved) return { kind: 'impossible', reason: reasons.transaction };
+  if (!isMoved) return { kind: 'impossible', reason: reasons.transaction, isForGood: true };
   return { kind: 'moved', transaction: receipt.hash, block: receipt.block };
 }

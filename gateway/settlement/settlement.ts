@@ -3,7 +3,6 @@ import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import { maySign } from '../ledger/status.js';
 import type { Authorization } from '../payment/authorization.js';
-import { reasons } from '../x402/reasons.js';
 import { refuseFullQueue, refuseShortWindow } from './admission.js';
 import type { BlockFacts } from './chain.js';
 import { ChainFacts } from './facts.js';
@@ -247,20 +246,19 @@ export class Settlement {
 
   async #conclude(payment: Payment, finding: Finding): Promise<void> {
     const { books, ledger, settings } = this.parts;
-    // What the token says now says nothing about a transaction that is under way.
-    const isUnderWay = this.#isCarried(payment.id);
     switch (finding.kind) {
       case 'moved':
         this.#queue.remove(payment.id);
         await books.recordAdopted(payment.id, finding.transaction, finding.block);
         return;
       case 'impossible':
-        if (isUnderWay && finding.reason !== reasons.validBefore) return;
+        if (!finding.isForGood && (await this.#mayStillGoOut(payment.id))) return;
         this.#queue.remove(payment.id);
         await books.recordFailed(payment, finding.reason);
         return;
       case 'possible': {
-        if (isUnderWay || payment.failedCalls + 1 >= settings.callAttemptsMax) return;
+        if (this.#isCarried(payment.id) || payment.failedCalls + 1 >= settings.callAttemptsMax)
+          return;
         if (!isToBeSigned(payment)) await books.recordRetry(payment);
         const retried = await ledger.get(payment.id);
         if (retried && isToBeSigned(retried)) this.#enqueue(retried);
@@ -269,6 +267,11 @@ export class Settlement {
       case 'unclear':
         return;
     }
+  }
+
+  /** Whether a transaction carries it, here or in the books of a relayer that nobody works with now. */
+  async #mayStillGoOut(paymentId: string): Promise<boolean> {
+    return this.#isCarried(paymentId) || (await this.parts.books.intents.isCarried(paymentId));
   }
 
   #isExpired(payment: Payment): boolean {

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CrashPoint } from '../../gateway/ledger/checkpoint.js';
+import { createLocalSigner } from '../../gateway/settlement/signer.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { deferred } from '../support/deferred.js';
 import { BINDING, someReply } from '../support/payments.js';
 import { type Bench, startBench } from '../support/settlements.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 const benches: Bench[] = [];
@@ -99,4 +101,36 @@ describe('after a process dies', () => {
     expect(await last.settlement.outcome(payment.id, WAIT)).toMatchObject({ kind: 'settled' });
     expect(await chain.transfers(payer.address)).toHaveLength(1);
   });
+});
+
+test('what a dead relayer has signed is not called failed while it may still go out', async () => {
+  const { bench: dead, died } = await benchThatDiesAt('after-sign-commit');
+  const payer = await chain.newPayer({ usdc: 100n });
+  const payment = await dead.served(await chain.sign(payer, { value: 50n }));
+  void dead.settlement.settle(payment.id, WAIT).catch(() => undefined);
+  await died;
+  await dead.crash();
+  await chain.fund([payer.address], 0n);
+
+  // Its heir has another key, so that it looks into the payment and not after the transaction.
+  const signer = createLocalSigner(`0x${'c3'.repeat(32)}`);
+  await chain.client.setBalance({ address: signer.address, value: 10n ** 18n });
+  let looks = 0;
+  const heir = await startBench(chain, {
+    location: dead.location,
+    signers: [signer],
+    chain: (real) => ({
+      ...real,
+      revertData: (call, at) => {
+        looks += 1;
+        return real.revertData(call, at);
+      },
+    }),
+  });
+  benches.unshift(heir);
+  await until(() => looks >= 3);
+  expect(await heir.ledger.get(payment.id)).toMatchObject({ status: 'signed' });
+  await chain.fund([payer.address], 100n);
+  expect(await heir.settlement.outcome(payment.id, WAIT)).toMatchObject({ kind: 'settled' });
+  expect(await chain.transfers(payer.address)).toHaveLength(1);
 });

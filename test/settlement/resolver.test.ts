@@ -83,11 +83,12 @@ describe('what became of a payment', () => {
     expect(asked).toEqual([HEAD]);
   });
 
-  test('is final where the token refuses an authorization that is not used', async () => {
+  test('fails where the token refuses an authorization that is not used', async () => {
     const { found } = finding(HEAD + 1n, 'ERC20: transfer amount exceeds balance');
     expect(await found).toEqual({
       kind: 'impossible',
       reason: 'invalid_exact_evm_insufficient_balance',
+      isForGood: false,
     });
   });
 });
