@@ -7,6 +7,7 @@ import { holdsLane, type LaneLease, LeaseBooks } from './leases.js';
 import { IntentBooks } from './intent-books.js';
 import type { NewIntent, NewTransaction } from './intents.js';
 import type { Payment } from './payment.js';
+import { ReorgBooks } from './reorg-books.js';
 import { pruneReplies, pruneRows, type Retention } from './retention.js';
 import {
   mayBroadcast,
@@ -15,11 +16,9 @@ import {
   mayHandOver,
   mayPreconfirm,
   mayRelease,
-  mayReorg,
   mayRetry,
   maySettle,
   maySign,
-  mayVanish,
   type TransitionRefusal,
 } from './status.js';
 import { millis, paymentOf } from './tables.js';
@@ -53,6 +52,7 @@ export class TransferBooks {
   readonly leases: LeaseBooks;
   readonly failures: FailureBooks;
   readonly intents: IntentBooks;
+  readonly reorgs: ReorgBooks;
 
   constructor(
     private readonly store: Store,
@@ -61,6 +61,7 @@ export class TransferBooks {
     this.leases = new LeaseBooks(store, clock);
     this.failures = new FailureBooks(store, clock);
     this.intents = new IntentBooks(store);
+    this.reorgs = new ReorgBooks(store, clock);
   }
 
   /**
@@ -198,14 +199,6 @@ export class TransferBooks {
     });
   }
 
-  /** Takes a preconfirmation back: the block was finished without the transfer. */
-  recordVanished(paymentIds: readonly string[]): Promise<void> {
-    return this.store.write(async (tx: LedgerTx) => {
-      const changes = unsettled(BigInt(this.clock.now()));
-      for (const id of paymentIds) await transition(tx, id, mayVanish, changes);
-    });
-  }
-
   /** Records that a transaction which is not ours took the nonce: the intent can never be mined. */
   recordSuperseded(intentId: string): Promise<void> {
     return this.store.write(async (tx: LedgerTx) => {
@@ -246,60 +239,6 @@ export class TransferBooks {
     return this.store.write((tx: LedgerTx) =>
       transition(tx, found.id, asFound(found, mayFail), changes),
     );
-  }
-
-  /**
-   * Takes back what was recorded about a transaction that is no longer in the chain: its payments
-   * are `reorged`, and its intent, if it is ours, is open again.
-   */
-  recordReorged(hash: TransactionHash): Promise<void> {
-    return this.store.write(async (tx: LedgerTx) => {
-      const unmined = { mined_at: null, block_number: null, block_hash: null, succeeded: null };
-      await tx.updateTable('transactions').set(unmined).where('hash', '=', hash).execute();
-      const own = await tx
-        .updateTable('intents')
-        .set({ mined_at: null, mined_hash: null })
-        .where('mined_hash', '=', hash)
-        .returning('id')
-        .executeTakeFirst();
-      const settled = await tx
-        .selectFrom('payments')
-        .select('id')
-        .where('transaction_hash', '=', hash)
-        .where('settled_at', 'is not', null)
-        .where('final_at', 'is', null)
-        .execute();
-      const ids = settled.map(({ id }) => id);
-      await takeBack(tx, ids, own !== undefined, BigInt(this.clock.now()));
-    });
-  }
-
-  /**
-   * A settled transaction turned up in another block than before. These of its payments were not
-   * made there, because their calls failed this time: they are `reorged`. The others are as settled
-   * as they were.
-   */
-  recordMoved(
-    hash: TransactionHash,
-    block: MinedFacts['block'],
-    unmade: readonly string[],
-  ): Promise<void> {
-    const place = { block_number: block.number, block_hash: block.hash };
-    return this.store.write(async (tx: LedgerTx) => {
-      const own = await tx
-        .updateTable('transactions')
-        .set(place)
-        .where('hash', '=', hash)
-        .returning('hash')
-        .executeTakeFirst();
-      await takeBack(tx, unmade, own !== undefined, BigInt(this.clock.now()));
-      await tx
-        .updateTable('payments')
-        .set(place)
-        .where('transaction_hash', '=', hash)
-        .where('settled_at', 'is not', null)
-        .execute();
-    });
   }
 
   /** Records that these transfers are at or below the safe head. */
@@ -404,30 +343,6 @@ const settledBy = (hash: TransactionHash, block: MinedFacts['block'], now: bigin
   block_number: block.number,
   block_hash: block.hash,
 });
-
-/** Their transfers are not in the chain: they have to go out again. */
-const unsettled = (now: bigint) => ({
-  settled_at: null,
-  preconfirmed_at: null,
-  block_number: null,
-  block_hash: null,
-  broadcast_at: null,
-  reorged_at: now,
-});
-
-/** Payments that were settled are open again. */
-async function takeBack(
-  tx: LedgerTx,
-  paymentIds: readonly string[],
-  isOurs: boolean,
-  now: bigint,
-): Promise<void> {
-  // A stranger's transfer leaves no transaction of ours behind: the payment is signed anew.
-  const unsigned = isOurs ? {} : { signed_at: null, transaction_hash: null };
-  for (const id of paymentIds) {
-    await transition(tx, id, mayReorg, { ...unsettled(now), ...unsigned });
-  }
-}
 
 const intentRow = (intent: NewIntent, now: bigint) => ({
   id: intent.id,

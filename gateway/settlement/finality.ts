@@ -50,13 +50,13 @@ async function move(
 ): Promise<{ block?: Receipt['block']; unmade: readonly Payment[] }> {
   const [receipt] = await sealedReceipts(chain, [hash]);
   if (!receipt?.succeeded) {
-    await books.recordReorged(hash);
+    await books.reorgs.recordGone(hash);
     return { unmade: carried };
   }
   const authorizations = carried.map(({ authorization }) => authorization);
   const isMade = transferredBy(authorizations, receipt.logs);
   const unmade = carried.filter((_, index) => !isMade[index]);
-  await books.recordMoved(
+  await books.reorgs.recordMoved(
     hash,
     receipt.block,
     unmade.map(({ id }) => id),

@@ -43,6 +43,6 @@ export async function followPreconfirmed(
   for (const { id, transaction } of vanished) {
     log.error({ payment: id, transaction }, 'a preconfirmed transfer vanished');
   }
-  if (vanished.length > 0) await books.recordVanished(vanished.map(({ id }) => id));
+  if (vanished.length > 0) await books.reorgs.recordVanished(vanished.map(({ id }) => id));
   return vanished;
 }

@@ -100,7 +100,7 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       case 'preconfirm':
         return intent && books.recordPreconfirmed(intent.hash, block, [id]);
       case 'vanish':
-        return books.recordVanished([id]);
+        return books.reorgs.recordVanished([id]);
       case 'mine':
       case 'mine without it': {
         if (!intent) return undefined;
@@ -117,7 +117,7 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       }
       case 'reorg': {
         const hash = (await ledger.get(id))?.transaction;
-        return hash && books.recordReorged(hash);
+        return hash && books.reorgs.recordGone(hash);
       }
       case 'finalize':
         return books.recordFinal([id]);

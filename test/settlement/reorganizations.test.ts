@@ -105,7 +105,7 @@ test('a payment whose adopted transfer vanished is transferred by us', async () 
   const payment = await bench.served(await chain.sign(payer, { value: 50n }));
   const hash = bytes32(`0x${'ab'.repeat(32)}`);
   await bench.books.recordAdopted(payment.id, hash, { number: 1n, hash });
-  await bench.books.recordReorged(hash);
+  await bench.books.reorgs.recordGone(hash);
   expect(await settle(payment)).toMatchObject({ kind: 'settled' });
   expect(await transfersOf(payment)).toHaveLength(1);
 });
@@ -117,7 +117,7 @@ test('an intent that another gateway opened again comes to its end', async () =>
   const settled = await settle(payment);
   if (settled.kind !== 'settled') throw new Error(`it is ${settled.kind}`);
   // As a gateway does that saw the transfer vanish and does not hold the relayer's key.
-  await bench.books.recordReorged(settled.transaction);
+  await bench.books.reorgs.recordGone(settled.transaction);
   const { chainId, relayerAddress } = chain;
   const deadline = Date.now() + 20_000;
   while ((await bench.books.intents.open(chainId, relayerAddress)).length > 0) {
