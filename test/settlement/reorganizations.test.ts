@@ -6,6 +6,7 @@ import type { Payment } from '../../gateway/ledger/payment.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { realClock } from '../support/ports.js';
 import { type Bench, startBench } from '../support/settlements.js';
+import { until } from '../support/until.js';
 
 let chain: TestChain;
 let bench: Bench;
@@ -119,10 +120,7 @@ test('an intent that another gateway opened again comes to its end', async () =>
   // As a gateway does that saw the transfer vanish and does not hold the relayer's key.
   await bench.books.reorgs.recordGone(settled.transaction);
   const { chainId, relayerAddress } = chain;
-  const deadline = Date.now() + 20_000;
-  while ((await bench.books.intents.open(chainId, relayerAddress)).length > 0) {
-    if (Date.now() > deadline) throw new Error('nobody takes it up');
-    await realClock.sleep(50);
-  }
+  const open = () => bench.books.intents.open(chainId, relayerAddress);
+  await until(async () => (await open()).length === 0);
   expect(await settle(payment)).toMatchObject(settled);
 });
