@@ -23,6 +23,12 @@ export interface UpstreamOptions {
   readonly log: Log;
 }
 
+/**
+ * Milliseconds after which an idle socket is closed from here: before the other side does it, which
+ * Node's servers do after five to six seconds, perhaps while a search is on its way to them.
+ */
+const IDLE_SOCKET_MS = 4_000;
+
 /** What one exchange with search-core came to. */
 type Exchange =
   { kind: 'response'; status: number; body: Buffer } | { kind: 'fault'; code: string };
@@ -33,7 +39,8 @@ type Exchange =
  * travels on, and a broken answer ends as a 502 and not as the caller's broken connection.
  */
 export function createUpstream(options: UpstreamOptions): RunSearch & { close(): void } {
-  const agent = new Agent({ keepAlive: true, maxSockets: options.socketsMax });
+  const { socketsMax } = options;
+  const agent = new Agent({ keepAlive: true, maxSockets: socketsMax, timeout: IDLE_SOCKET_MS });
   const waiting = new WeakMap<IncomingMessage, (exchange: Exchange) => void>();
   const fail = (error: Error, request: IncomingMessage) => {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';

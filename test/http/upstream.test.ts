@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { RefusalCode } from '../../gateway/domain/refusal.js';
+import { isRefusal, type RefusalCode } from '../../gateway/domain/refusal.js';
+import { createUpstream } from '../../gateway/http/upstream.js';
 import { expectRefusal } from '../support/errors.js';
 import {
   goodAnswer,
   startFakeSearchCore,
   type FakeSearchCore,
 } from '../support/fake-search-core.js';
+import { silentLog } from '../support/ports.js';
 import { receiptOf, signPayment, transfersToPayee } from '../support/pay.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -150,6 +152,29 @@ test('a caller that leaves during the search pays nothing, and its payment stays
   core.behave((request, response) => response.end(goodAnswer(request)));
   expect((await service.search(query, payment)).status).toBe(200);
 });
+
+test('a search finds no socket that search-core closes at that moment because it was idle', async () => {
+  core.behave((request, response) => response.end(goodAnswer(request)));
+  // Node's servers close a socket six seconds after its last answer.
+  const idleMs = Array.from({ length: 40 }, (_, index) => 5_980 + index);
+  const kinds = await Promise.all(
+    idleMs.map(async (ms) => {
+      const limits = { timeoutMs: 2000, bytesMax: 65_536, socketsMax: 1 };
+      const upstream = createUpstream({ url: core.url, ...limits, log: silentLog });
+      const ask = () =>
+        upstream(
+          { query: 'a', maxResults: 1, maxDescriptionLength: 500 },
+          { requestId: 'id', signal: new AbortController().signal },
+        );
+      await ask();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      const answer = await ask();
+      upstream.close();
+      return isRefusal(answer) ? answer.code : answer.kind;
+    }),
+  );
+  expect(new Set(kinds)).toEqual(new Set(['answer']));
+}, 20_000);
 
 test('503 with Retry-After while search-core is not there', async () => {
   await core.stop();
