@@ -11,6 +11,8 @@ export class BlockPace {
   #phase: Bounds | undefined;
   /** The block from which others are counted, so that numbers stay exact. */
   #origin: bigint | undefined;
+  /** When something was last learned. */
+  #sightMs = 0;
 
   constructor(
     /** Milliseconds from block to block; 0 when blocks come with the transactions. */
@@ -22,19 +24,19 @@ export class BlockPace {
     if (this.blockTimeMs === 0) return;
     const atMostMs = nowMs - this.#start(block);
     // The answer may have been on its way for a while, and the next block with it.
-    this.#narrow({ afterMs: atMostMs - this.blockTimeMs - JITTER_MS, atMostMs });
+    this.#narrow({ afterMs: atMostMs - this.blockTimeMs - JITTER_MS, atMostMs }, nowMs);
   }
 
   /** At `nowMs` this block was there; newer ones may have been, too. */
   saw(block: bigint, nowMs: number): void {
     if (this.blockTimeMs === 0) return;
-    this.#narrow({ afterMs: -Infinity, atMostMs: nowMs - this.#start(block) });
+    this.#narrow({ afterMs: -Infinity, atMostMs: nowMs - this.#start(block) }, nowMs);
   }
 
   /** At `nowMs` this block was not there yet. */
   missed(block: bigint, nowMs: number): void {
     if (this.blockTimeMs === 0) return;
-    this.#narrow({ afterMs: nowMs - this.#start(block), atMostMs: Infinity });
+    this.#narrow({ afterMs: nowMs - this.#start(block), atMostMs: Infinity }, nowMs);
   }
 
   /** Milliseconds to wait before a look; `misses` looks in a row have found nothing so far. */
@@ -44,7 +46,7 @@ export class BlockPace {
     const { afterMs, atMostMs } = this.#phase;
     const spreadMs = atMostMs - afterMs;
     const sinceMs = modulo(nowMs - afterMs, this.blockTimeMs);
-    const aimMs = spreadMs <= SPREAD_MS ? spreadMs : spreadMs / 2;
+    const aimMs = spreadMs <= SPREAD_MS ? spreadMs + MARGIN_MS : spreadMs / 2;
     if (sinceMs < aimMs) return Math.max(aimMs - sinceMs, 1);
     // Late blocks are waited for, but not what the last block has not taken along.
     const patienceMs = misses > 0 ? PATIENCE_MS : 0;
@@ -58,10 +60,11 @@ export class BlockPace {
     return Number(block - this.#origin) * this.blockTimeMs;
   }
 
-  #narrow({ afterMs, atMostMs }: Bounds): void {
+  #narrow({ afterMs, atMostMs }: Bounds, nowMs: number): void {
     const before = this.#phase ?? { afterMs: -Infinity, atMostMs: Infinity };
-    // What was learned fades, so that a phase which wanders is followed.
-    const fadeMs = this.blockTimeMs / 1000;
+    // What was learned fades with time, so that a phase which wanders is followed.
+    const fadeMs = Math.max(0, nowMs - this.#sightMs) * WANDERING;
+    this.#sightMs = Math.max(this.#sightMs, nowMs);
     const after = Math.max(before.afterMs - fadeMs, afterMs);
     const atMost = Math.min(before.atMostMs + fadeMs, atMostMs);
     const contradictionMs = after - atMost;
@@ -89,6 +92,10 @@ const modulo = (value: number, by: number) => ((value % by) + by) % by;
 
 /** Short enough for one look at its end. */
 const SPREAD_MS = 100;
+/** A look so much too late costs nothing beside one that is a little too early and made again. */
+const MARGIN_MS = 10;
+/** How fast a phase may wander: clocks that NTP keeps right gain or lose no more (RFC 5905). */
+const WANDERING = 500e-6;
 /** By how much blocks are early or late when nothing is wrong. */
 const JITTER_MS = 50;
 /** Between two looks for a block that is due. */

@@ -10,10 +10,12 @@ interface World {
   /** Blocks come up to so much later than they should. */
   readonly jitterMs: number;
   readonly phaseMs: number;
+  /** Verifications that tell of the newest block before each look; 1 when left out. */
+  readonly payers?: number;
 }
 
 /** One payer after the other, each paying as soon as it has seen the block of its last payment. */
-function follow({ intervalMs, saidMs, jitterMs, phaseMs }: World, blocks: number) {
+function follow({ intervalMs, saidMs, jitterMs, phaseMs, payers = 1 }: World, blocks: number) {
   const random = seededRandom(phaseMs + jitterMs);
   const arrivals = Array.from(
     { length: 4 * blocks },
@@ -26,7 +28,7 @@ function follow({ intervalMs, saidMs, jitterMs, phaseMs }: World, blocks: number
   const payments: { looks: number; lateMs: number }[] = [];
   while (payments.length < blocks) {
     // The verification sees the newest block; then the search, and the transaction is sent.
-    pace.sawNewest(BigInt(newestAt(now)), now);
+    for (let payer = 0; payer < payers; payer += 1) pace.sawNewest(BigInt(newestAt(now)), now);
     now += 20 + random() * 20;
     const block = newestAt(now) + 1;
     const arrival = arrivals[block] ?? Infinity;
@@ -67,6 +69,23 @@ describe('after twenty blocks, a block is seen', () => {
       expect(looks).toBeLessThan(3);
     },
   );
+
+  test.each([1999, 2001])(
+    'soon although they come every %s ms and not every 2000',
+    (intervalMs) => {
+      const world = { intervalMs, saidMs: 2000, jitterMs: 0, phaseMs: 137 };
+      const { looks, lateMs } = follow(world, 200);
+      expect(lateMs).toBeLessThan(100);
+      expect(looks).toBeLessThan(1.2);
+    },
+  );
+
+  test('by one look each however many payments tell of the newest block', () => {
+    const world = { intervalMs: 2000, saidMs: 2000, jitterMs: 0, phaseMs: 137, payers: 64 };
+    const { looks, lateMs } = follow(world, 200);
+    expect(lateMs).toBeLessThan(100);
+    expect(looks).toBeLessThan(1.1);
+  });
 
   test('also when an endpoint has made up a block of the far future in between', () => {
     const pace = new BlockPace(2000);
