@@ -1,6 +1,6 @@
 import type { Address } from '../domain/units.js';
 import type { SignedAuthorization } from './authorization.js';
-import { createBatcher } from './batch.js';
+import { createBatcher, type Company } from './batch.js';
 import type { ChainAnswer } from './on-chain.js';
 
 /** Authorizations in one `eth_call`: about 100,000 gas each, and public endpoints allow 50 million. */
@@ -9,6 +9,13 @@ const BATCH_MAX = 32;
 const QUEUE_MAX = 1024;
 /** Calls at the same time in each lane, so that a slow one does not hold everybody up. */
 const CALLS_MAX = 4;
+/**
+ * Where payments come together, as they do when payers wait for the same blocks, a question waits
+ * this long for company: less than a batch of transfers is gathered for afterwards.
+ */
+const GATHER_MS = 50;
+/** Some blocks: for so long after a shared question, company is expected. */
+const EXPECT_MS = 6000;
 /** Payers that are asked about alone because of what happened to a round that they were in. */
 const SUSPECTS_MAX = 4096;
 
@@ -32,7 +39,7 @@ type AskOne = (
  * key may have code too (EIP-7702): when a shared round leaves somebody without an answer, that one
  * is asked about again alone, and when a whole round is lost, its payers go alone the next time.
  */
-export function createRounds(ask: Ask): AskOne {
+export function createRounds(ask: Ask, clock: Company['clock']): AskOne {
   const suspects = new Set<Address>();
   const suspect = (payers: readonly Address[]) => {
     for (const payer of payers) suspects.add(payer);
@@ -51,7 +58,8 @@ export function createRounds(ask: Ask): AskOne {
     }
   };
   const limits = { queueMax: QUEUE_MAX, runningMax: CALLS_MAX };
-  const together = createBatcher(askShared, { ...limits, batchMax: BATCH_MAX });
+  const company = { clock, gatherMs: GATHER_MS, expectMs: EXPECT_MS };
+  const together = createBatcher(askShared, { ...limits, batchMax: BATCH_MAX, company });
   const alone = createBatcher(ask, { ...limits, batchMax: 1 });
 
   return async (authorization, signer) => {

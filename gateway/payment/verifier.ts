@@ -30,7 +30,7 @@ export interface Sale {
 interface VerifierOptions extends Sale {
   readonly chain: ChainCaller;
   /** Only its monotonic side is used. */
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   readonly limits: WindowLimits & {
     /** Longest wait for one call to the chain, in milliseconds. */
     readonly deadlineMs: number;
@@ -75,7 +75,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const answers = await askChain(chain, authorizations, limits.deadlineMs);
     if (answers[0]) chainTime.saw(answers[0].facts);
     return answers;
-  });
+  }, clock);
 
   return {
     check: async (payment, { offer, honours = () => false } = options) => {

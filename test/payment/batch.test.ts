@@ -19,6 +19,23 @@ function heldWork() {
 
 const limits = { batchMax: 4, queueMax: 8, runningMax: 2 };
 
+/** Time that passes when told, and not before. */
+function heldTime() {
+  let nowMs = 0;
+  const waking: { atMs: number; wake: () => void }[] = [];
+  const clock = {
+    monotonicMs: () => nowMs,
+    sleep: (ms: number) =>
+      new Promise<void>((wake) => void waking.push({ atMs: nowMs + ms, wake })),
+  };
+  const pass = async (ms: number) => {
+    nowMs += ms;
+    for (const { wake } of waking.filter(({ atMs }) => atMs <= nowMs)) wake();
+    await new Promise(setImmediate);
+  };
+  return { clock, pass };
+}
+
 describe('a batcher', () => {
   test('starts at once when idle, and lets those who come meanwhile share the next round', async () => {
     const { batches, work, end } = heldWork();
@@ -61,5 +78,54 @@ describe('a batcher', () => {
     await Promise.resolve();
     end(1);
     expect(await second).toBe(20);
+  });
+
+  test('waits for company where items have lately come together, and for a lone one never', async () => {
+    const { batches, work, end } = heldWork();
+    const { clock, pass } = heldTime();
+    const company = { clock, gatherMs: 50, expectMs: 6000 };
+    const submit = createBatcher(work, { ...limits, company });
+    void submit(1);
+    expect(batches).toEqual([[1]]);
+    end(0);
+    await pass(100);
+    void submit(2);
+    void submit(3);
+    void submit(4);
+    end(1);
+    await pass(100);
+    expect(batches).toEqual([[1], [2], [3, 4]]);
+    end(2);
+    await pass(2000);
+    void submit(5);
+    await pass(49);
+    void submit(6);
+    expect(batches).toHaveLength(3);
+    await pass(1);
+    expect(batches[3]).toEqual([5, 6]);
+    end(3);
+    await pass(6000);
+    void submit(7);
+    expect(batches[4]).toEqual([7]);
+  });
+
+  test('waits for nobody when a whole batch has gathered', async () => {
+    const { batches, work, end } = heldWork();
+    const { clock, pass } = heldTime();
+    const submit = createBatcher(work, {
+      ...limits,
+      company: { clock, gatherMs: 50, expectMs: 6000 },
+    });
+    for (const item of [1, 2, 3]) void submit(item);
+    end(0);
+    await pass(1);
+    end(1);
+    await pass(1);
+    for (const item of [4, 5, 6]) void submit(item);
+    expect(batches).toEqual([[1], [2, 3]]);
+    void submit(7);
+    expect(batches[2]).toEqual([4, 5, 6, 7]);
+    await pass(50);
+    expect(batches).toHaveLength(3);
   });
 });

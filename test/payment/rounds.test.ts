@@ -3,7 +3,7 @@ import { address, bytes32, unixSeconds, usdcUnits } from '../../gateway/domain/u
 import type { SignedAuthorization } from '../../gateway/payment/authorization.js';
 import type { ChainAnswer } from '../../gateway/payment/on-chain.js';
 import { createRounds } from '../../gateway/payment/rounds.js';
-import { terms } from '../support/presented.js';
+import { standingClock, terms } from '../support/presented.js';
 
 const facts = {
   chainId: 8453,
@@ -37,7 +37,7 @@ function noted(answer: (payers: readonly number[]) => readonly ChainAnswer[]) {
     rounds.push(payers);
     await Promise.resolve();
     return answer(payers);
-  });
+  }, standingClock());
   return { rounds, ask };
 }
 

@@ -125,11 +125,12 @@ export async function officialPayment(challenge: PaymentRequired): Promise<strin
   return encodePaymentSignatureHeader(await client.createPaymentPayload(challenge));
 }
 
-/** A monotonic clock that stands until it is told. */
+/** A monotonic clock that stands until it is told; nobody sleeps by it. */
 export function standingClock() {
   let nowMs = 1_000;
   return {
     monotonicMs: () => nowMs,
+    sleep: () => Promise.resolve(),
     advance: (seconds: number) => {
       nowMs += seconds * 1000;
     },
