@@ -6,6 +6,7 @@ import { Customers } from './customers.js';
 import { Dice } from './dice.js';
 import type { Disk } from './disk.js';
 import { Engine } from './engine.js';
+import { Herald } from './herald.js';
 import { createLiar } from './liar.js';
 import { Machine, type Sabotage } from './machine.js';
 import { CALM, type NetworkEndpoint } from './network.js';
@@ -58,6 +59,10 @@ export function createWorld(
   const signers = [0, 1].slice(0, dice.chance(0.3) ? 2 : 1).map(createSimSigner);
   const chain = createChain(signers, notes, { dice, trace, time });
   const endpoints = createEndpoints(chain, signers, dice, trace);
+  const heralds = dice.fork('herald');
+  const herald = heralds.chance(0.5)
+    ? new Herald({ chain, time, dice: heralds, trace })
+    : undefined;
   const engine = new Engine(time, dice.fork('engine'), trace);
   const config: Config = {
     ...BASE_CONFIG,
@@ -68,7 +73,8 @@ export function createWorld(
   const isShownEnough = config.PRECONFIRMATIONS;
   const names = dice.chance(0.2) ? ['east', 'west'] : ['gateway'];
   disk.isShared = names.length > 1;
-  const site = { time, trace, dice: dice.fork('machines'), endpoints, signers, config, sabotage };
+  const nodes = { endpoints, herald };
+  const site = { time, trace, dice: dice.fork('machines'), ...nodes, signers, config, sabotage };
   const machines = names.map(
     (name) =>
       new Machine(name, {
@@ -90,7 +96,7 @@ export function createWorld(
     violation,
   });
   const people = { engine, customers, notes, signers };
-  return { time, dice, trace, chain, endpoints, machines, disk, ...people, stormMs, violation };
+  return { time, dice, trace, chain, ...nodes, machines, disk, ...people, stormMs, violation };
 }
 
 /** In some worlds nodes show blocks before they are made; returns whether that is to be enough. */

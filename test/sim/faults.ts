@@ -19,6 +19,13 @@ export const FAULTS = [
   'rpc.lie.withheld-receipt',
   'rpc.lag',
   'endpoint.outage',
+  'head.late',
+  'head.lost',
+  'head.made-up',
+  'head.nonsense',
+  'head.broken',
+  'head.refused',
+  'head.other-chain',
   'tx.dropped',
   'tx.delayed',
   'tx.replaced',
@@ -53,6 +60,7 @@ export const FAULTS = [
 ] as const;
 
 export const OUTCOMES = [
+  'head.announced',
   'reply.results',
   'reply.settlement_pending',
   'reply.settlement_failed',

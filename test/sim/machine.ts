@@ -1,6 +1,7 @@
 import { openAccess } from '../../gateway/access.js';
 import type { ChainAccess } from '../../gateway/chain-access.js';
 import { createChainClient } from '../../gateway/chain/client.js';
+import { createHeadFeed } from '../../gateway/chain/head-feed.js';
 import { preflight } from '../../gateway/chain/preflight.js';
 import type { Config } from '../../gateway/config.js';
 import { openPayments } from '../../gateway/payments.js';
@@ -11,6 +12,7 @@ import { refused, type SearchReply } from '../../gateway/search/reply.js';
 import type { Signer } from '../../gateway/settlement/signer.js';
 import { StoreUnavailable, type Store } from '../../gateway/store/store.js';
 import type { Dice } from './dice.js';
+import type { Herald } from './herald.js';
 import { createTransport, type NetworkEndpoint } from './network.js';
 import { SimProcess } from './process.js';
 import { PUBLIC_URL, TERMS } from './purses.js';
@@ -32,6 +34,8 @@ export interface Site {
   readonly trace: Trace;
   readonly dice: Dice;
   readonly endpoints: readonly NetworkEndpoint[];
+  /** Where blocks are announced, in worlds that have it. */
+  readonly herald: Herald | undefined;
   readonly signers: readonly Signer[];
   readonly config: Config;
   readonly sabotage: Sabotage;
@@ -52,6 +56,7 @@ interface Running {
 }
 
 const DRAIN_MS = 25_000;
+const BLOCK_MS = 2000;
 
 /** A machine that keeps a gateway running: one that ends is started again. */
 export class Machine {
@@ -182,14 +187,24 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   const client = sabotage.client?.(honest, process) ?? honest;
   await preflight((method, params) => client.request(method, params), TERMS);
   const access = await openAccess(store, ports, 1000);
+  const heads =
+    site.herald &&
+    createHeadFeed({
+      url: 'ws://herald/',
+      chainId: TERMS.chainId,
+      blockTimeMs: BLOCK_MS,
+      ...ports,
+      open: site.herald.socketsFor(process),
+    });
   const chain: ChainAccess = {
     chainId: TERMS.chainId,
     asset: TERMS.asset,
     domain: TERMS.domain,
     payTo: TERMS.payTo,
     relayers: site.signers.map((signer) => sabotage.signer?.(signer, process) ?? signer),
-    blockTimeMs: 2000,
+    blockTimeMs: BLOCK_MS,
     client,
+    ...(heads && { heads }),
     stop: () => client.close(),
   };
   const payments = await openPayments(config, {
@@ -212,6 +227,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     stop: async () => {
       await payments.stop(DRAIN_MS);
       await access.stop();
+      await heads?.close();
       await store.close();
     },
   };

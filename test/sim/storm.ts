@@ -7,6 +7,7 @@ import type { CommitFate, Disk } from './disk.js';
 import type { Customers } from './customers.js';
 import type { Dice } from './dice.js';
 import type { Engine } from './engine.js';
+import { QUIET, type Herald } from './herald.js';
 import type { Machine } from './machine.js';
 import { CALM, type NetworkEndpoint, type NetworkWeather } from './network.js';
 import type { Note } from './purses.js';
@@ -21,6 +22,7 @@ export interface StormParts {
   readonly chain: Chain;
   /** The first one stays honest and well where there are several and one of them may forge. */
   readonly endpoints: readonly (NetworkEndpoint & { lag: number })[];
+  readonly herald: Herald | undefined;
   readonly machines: readonly Machine[];
   readonly disk: Disk;
   readonly engine: Engine;
@@ -47,6 +49,7 @@ export function brew(parts: StormParts, endMs: number): void {
   if (dice.chance(0.05)) return;
   const storm = new Storm(parts, endMs);
   storm.network();
+  storm.announcements();
   storm.chain();
   storm.payers();
   storm.machines();
@@ -54,13 +57,15 @@ export function brew(parts: StormParts, endMs: number): void {
 
 /** Ends every fault, and repairs what would not repair itself. */
 export function clearUp(parts: StormParts): void {
-  const { chain, endpoints, machines, disk, engine, customers, signers, time, trace } = parts;
+  const { chain, endpoints, herald, machines, disk, engine, customers, signers, time, trace } =
+    parts;
   trace.event('calm');
   for (const endpoint of endpoints) {
     endpoint.weather = CALM;
     endpoint.isDown = false;
     endpoint.lag = 0;
   }
+  if (herald) herald.weather = QUIET;
   Object.assign(chain.mempool, { delay: 0, drop: 0, baseFee: BASE_FEE });
   chain.isHalted = false;
   chain.flashblocks.vanish = 0;
@@ -138,6 +143,22 @@ class Storm {
         });
       }
     }
+  }
+
+  announcements(): void {
+    const { herald } = this.parts;
+    if (!herald) return;
+    const dice = this.parts.dice.fork('announcements');
+    const ofSome = (most: number) => (dice.chance(0.3) ? dice.unit() * most : 0);
+    herald.weather = {
+      late: ofSome(0.5),
+      lost: ofSome(0.5),
+      madeUp: ofSome(0.5),
+      nonsense: ofSome(0.1),
+      broken: ofSome(0.2),
+      refused: ofSome(0.5),
+      otherChain: ofSome(0.3),
+    };
   }
 
   chain(): void {

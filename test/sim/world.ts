@@ -110,6 +110,7 @@ class Life {
   #makeBlocks(): void {
     this.parts.time.after(BLOCK_MS, () => {
       this.parts.chain.makeBlock();
+      this.parts.herald?.announce();
       this.#makeBlocks();
     });
   }
