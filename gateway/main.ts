@@ -3,6 +3,7 @@ import { PreflightError } from './chain/preflight.js';
 import { ConfigError, readConfig } from './config.js';
 import { createLog } from './observe/log.js';
 import { startService } from './service.js';
+import { StoreUnusable } from './store/store.js';
 
 const HELP = `search402: a keyword web-search service that is paid per search
 
@@ -56,7 +57,7 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError) {
     return `These settings cannot be used:\n${error.problems.map((line) => `  ${line}`).join('\n')}`;
   }
-  if (error instanceof PreflightError) return error.message;
+  if (error instanceof PreflightError || error instanceof StoreUnusable) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

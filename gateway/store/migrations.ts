@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { StoreUnusable } from './store.js';
 
 /** The words in which the two engines differ; everything else of the schema is common SQL. */
 export interface SqlWords {
@@ -40,7 +41,7 @@ const HISTORY = `create table if not exists schema_migrations (
  * Brings the schema up to date inside the caller's transaction, which also holds the lock that
  * keeps a second process out. Returns the names of what ran.
  *
- * @throws when the database was written by a newer build, whose schema this one cannot know.
+ * @throws StoreUnusable when the database was written by a newer build, whose schema this one cannot know.
  */
 export async function migrate(
   tx: Kysely<MigrationTables>,
@@ -55,7 +56,7 @@ export async function migrate(
   const applied = new Set(rows.map((row) => row.name));
   const unknown = [...applied].filter((name) => !names.has(name));
   if (unknown.length > 0) {
-    throw new Error(
+    throw new StoreUnusable(
       `this database was written by a newer version (it has ${unknown.join(', ')}): start that one`,
     );
   }

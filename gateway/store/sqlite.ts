@@ -7,6 +7,7 @@ import {
   type Store,
   type StoreHealth,
   STORE_LIMITS,
+  StoreUnusable,
   type StoreLimits,
   type UnavailableReason,
 } from './store.js';
@@ -27,8 +28,20 @@ export interface SqliteSettings {
 /** How long a statement waits for another process's lock, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
 
+/** @throws StoreUnusable when the file is no database, or damaged so that it shows at once. */
 function connect(file: string): Database.Database {
-  const database = new Database(file);
+  try {
+    return configured(new Database(file));
+  } catch (error) {
+    if (!DAMAGED.has(codeOf(error))) throw error;
+    const advice = 'put the last backup in its place, or name another file';
+    throw new StoreUnusable(`${file} is damaged, or no SQLite database: ${advice}`, {
+      cause: error,
+    });
+  }
+}
+
+function configured(database: Database.Database): Database.Database {
   database.defaultSafeIntegers(true);
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.exec('pragma journal_mode = wal');
@@ -40,7 +53,7 @@ function connect(file: string): Database.Database {
 /**
  * Holds a lock beside the database for as long as the process lives; the system gives it back
  * even after a kill. The database itself stays readable for others.
- * @throws when another process holds it.
+ * @throws StoreUnusable when another process holds it.
  */
 function lockFile(file: string): Database.Database {
   const lock = new Database(`${file}.lock`);
@@ -50,7 +63,7 @@ function lockFile(file: string): Database.Database {
     return lock;
   } catch (error) {
     lock.close();
-    throw new Error(`another gateway runs on ${file}: stop it first`, { cause: error });
+    throw new StoreUnusable(`another gateway runs on ${file}: stop it first`, { cause: error });
   }
 }
 
@@ -85,10 +98,15 @@ function batchConnection(database: Database.Database): BatchConnection {
   };
 }
 
-/** SQLite's primary result codes (the low byte of the extended code), www.sqlite.org/rescode.html. */
+/** SQLite's primary result code (the low byte of the extended one), www.sqlite.org/rescode.html. */
+const codeOf = (error: unknown): number | undefined =>
+  error instanceof Database.SqliteError ? Number(error.rawCode) & 0xff : undefined;
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const DAMAGED: ReadonlySet<number | undefined> = new Set([11, 26]);
+
 function classifySqliteError(error: unknown): UnavailableReason | undefined {
-  if (!(error instanceof Database.SqliteError)) return undefined;
-  switch (Number(error.rawCode) & 0xff) {
+  switch (codeOf(error)) {
     case 5: // SQLITE_BUSY: another process kept its lock beyond the timeout
       return 'busy';
     case 13: // SQLITE_FULL

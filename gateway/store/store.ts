@@ -83,3 +83,8 @@ export interface StoreLimits {
 }
 
 export const STORE_LIMITS: StoreLimits = { queuedWritesMax: 4096, batchWritesMax: 256 };
+
+/** The database cannot be used as it is; the message tells the operator why and what to do. */
+export class StoreUnusable extends Error {
+  override readonly name = 'StoreUnusable';
+}
