@@ -11,6 +11,7 @@ import type { RunSearch } from '../../gateway/search/answer.js';
 import { refused, type SearchReply } from '../../gateway/search/reply.js';
 import type { Signer } from '../../gateway/settlement/signer.js';
 import { StoreUnavailable, type Store } from '../../gateway/store/store.js';
+import { BLOCK_MS } from './chain/chain.js';
 import type { Dice } from './dice.js';
 import type { Herald } from './herald.js';
 import { createTransport, type NetworkEndpoint } from './network.js';
@@ -56,7 +57,6 @@ interface Running {
 }
 
 const DRAIN_MS = 25_000;
-const BLOCK_MS = 2000;
 
 /** A machine that keeps a gateway running: one that ends is started again. */
 export class Machine {

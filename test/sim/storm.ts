@@ -1,5 +1,5 @@
 import type { Chain } from './chain/chain.js';
-import { BASE_FEE } from './chain/chain.js';
+import { BASE_FEE, BLOCK_MS } from './chain/chain.js';
 import { cancel, transfer } from './chain/contracts.js';
 import type { CallResult } from './chain/state.js';
 import { foreign, type ForeignTransaction } from './chain/transactions.js';
@@ -35,8 +35,6 @@ export interface StormParts {
 /** Wei with which a relayer starts and is helped out. */
 export const ETHER = 10n ** 18n;
 
-/** Two blocks. */
-const REPAIR_AGAIN_MS = 4000;
 const done: CallResult = { ok: true, data: '0x', logs: [] };
 
 /**
@@ -85,7 +83,7 @@ export function clearUp(parts: StormParts): void {
     );
   chain.act(repair('at the end'));
   // What the storm still had on its way may come behind it in the same block.
-  time.after(REPAIR_AGAIN_MS, () => chain.act(repair('after all')));
+  time.after(2 * BLOCK_MS, () => chain.act(repair('after all')));
 }
 
 class Storm {

@@ -3,6 +3,7 @@ import { createAccount } from '../../gateway/accounts/accounts.js';
 import type { AccountTables } from '../../gateway/accounts/schema.js';
 import { openKeys } from '../../gateway/keys/keys.js';
 import { fetchAgain, reconcileBooks } from './aftermath.js';
+import { BLOCK_MS } from './chain/chain.js';
 import { checkBooks } from './checks.js';
 import { createWorld, type WorldParts } from './creation.js';
 import { Disk } from './disk.js';
@@ -32,7 +33,6 @@ export interface WorldResult {
 
 /** How long a world may take to come to rest once every fault has ended. */
 const REST_MS_MAX = 1_800_000;
-const BLOCK_MS = 2000;
 const CREDITS = 4;
 
 const disks = new Map<string | undefined, Promise<Disk>>();

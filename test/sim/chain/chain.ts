@@ -35,6 +35,8 @@ export interface Block {
 export type Submission = { readonly hash: Bytes32 } | { readonly error: string };
 
 export const CHAIN_ID = 8453;
+/** From one block to the next. */
+export const BLOCK_MS = 2000;
 const GENESIS = 5000;
 /** Blocks from the newest to the newest that reorganizations spare. */
 const SAFE_DEPTH = 12;
