@@ -7,6 +7,7 @@ import { ConfigError, readConfig } from './config.js';
 import { openKeys } from './keys/keys.js';
 import { MIGRATIONS } from './migrations.js';
 import { openStore } from './store/open.js';
+import { StoreUnusable } from './store/store.js';
 import { systemClock as clock, systemRandom as random } from './system.js';
 
 /** The operator's command line, on the same database as the service, running or not. */
@@ -39,8 +40,11 @@ async function main(): Promise<void> {
   }
 }
 
+/** Errors whose message says all that an operator needs. */
+const EXPECTED = [AdminProblem, ConfigError, StoreUnusable];
+
 main().catch((error: unknown) => {
-  const isExpected = error instanceof AdminProblem || error instanceof ConfigError;
+  const isExpected = EXPECTED.some((kind) => error instanceof kind);
   const text = error instanceof Error ? (isExpected ? error.message : error.stack) : String(error);
   process.stderr.write(`${text ?? ''}\n`);
   process.exitCode = 1;

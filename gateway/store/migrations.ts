@@ -41,7 +41,8 @@ const HISTORY = `create table if not exists schema_migrations (
  * Brings the schema up to date inside the caller's transaction, which also holds the lock that
  * keeps a second process out. Returns the names of what ran.
  *
- * @throws StoreUnusable when the database was written by a newer build, whose schema this one cannot know.
+ * @throws StoreUnusable when the database was written by a newer build, whose schema this one
+ *   cannot know.
  */
 export async function migrate(
   tx: Kysely<MigrationTables>,

@@ -7,6 +7,7 @@ import {
   STORE_LIMITS,
   type StoreLimits,
   StoreUnavailable,
+  StoreUnusable,
   type UnavailableReason,
 } from './store.js';
 
@@ -132,5 +133,6 @@ async function assertDurable(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ value: string }>`
     select current_setting('synchronous_commit') as value`.execute(db);
   const value = rows[0]?.value;
-  if (value === 'off') throw new Error('synchronous_commit is off: a crash would lose payments');
+  if (value === 'off')
+    throw new StoreUnusable('synchronous_commit is off: a crash would lose payments');
 }

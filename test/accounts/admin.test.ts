@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,13 +31,14 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-const admin = (...args: string[]) =>
+const adminIn = (folder: string, ...args: string[]) =>
   new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    const env = { ...process.env, DATA_DIR: dataDir, DATABASE_URL: '' };
+    const env = { ...process.env, DATA_DIR: folder, DATABASE_URL: '' };
     const child = execFile(process.execPath, [program, ...args], { env }, (_error, out, err) => {
       resolve({ code: child.exitCode ?? 1, out, err });
     });
   });
+const admin = (...args: string[]) => adminIn(dataDir, ...args);
 const ask = async (key: string) => {
   const answer = await keys.authenticate(`Bearer ${key}`);
   return answer.kind === 'refusal' ? answer.code : answer.caller.account.ratePerSecond;
@@ -105,4 +106,15 @@ describe('npm run admin', () => {
     expect(out).toBe('');
     expect(err).not.toContain('    at ');
   });
+});
+
+test('npm run admin says in one line what to do about a file that is no database', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'search402-no-database-'));
+  await writeFile(join(folder, 'search402.db'), 'no database '.repeat(1000));
+  const { code, out, err } = await adminIn(folder, 'accounts');
+  await rm(folder, { recursive: true, force: true });
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(err).toMatch(
+    /^\S+search402\.db is damaged, or no SQLite database: put the last backup.*\n$/,
+  );
 });
