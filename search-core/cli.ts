@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { LockedError } from './disk/lock.js';
-import { isPublicAddress } from './ingest/crawl/address.js';
+import { isPublicAddress } from '../network/public-address.js';
 import { indexCrawl } from './ingest/crawl/crawl.js';
-import { resolveHost } from './ingest/crawl/fetch.js';
+import { resolveHost } from '../network/checked-lookup.js';
 import { indexJsonl } from './ingest/jsonl-load.js';
 import { indexStarter } from './ingest/starter-load.js';
 import { OpenSearchError, parseOpenSearch } from './engines/opensearch/api.js';
@@ -103,6 +103,7 @@ function numberOf(name: string, text: string, max: number): number {
 
 /** Runs one command line; resolves to the exit code: 0 done, 1 failed, 2 not understood. */
 async function main(argv: string[]): Promise<number> {
+  process.umask(0o077); // an index belongs to who makes it, as everything in the data folder
   let parsed;
   try {
     parsed = parse(argv);

@@ -1,6 +1,7 @@
 // npm run bench:relevance -- --collection DIR: nDCG@10, MRR@10 and recall@100 over a test collection
 // (docs.jsonl, queries.tsv, qrels.tsv), for BM25F alone and with ordered nearness.
-// Or: -- --pages FILE.jsonl[.gz] --queries FILE.json: MRR@10 of each query's target, by class.
+// Or: -- --pages FILE.jsonl[.gz] --queries FILE.json [--half even|odd]: MRR@10 of each query's target,
+// by class; of the queries at even or odd positions only: choose constants on one half, report the other.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     collection: { type: 'string' },
     pages: { type: 'string' },
     queries: { type: 'string' },
+    half: { type: 'string' },
   },
 });
 await ensureInstalled();
@@ -78,7 +80,9 @@ async function collection(directory, path) {
 async function targets(directory, pages, queries) {
   const rank = await search.open(directory, pagesOf(pages));
   for (const [name, list] of Object.entries(queriesOf(queries))) {
-    const aimed = list.filter(({ target }) => target);
+    const isAsked = (at) =>
+      values.half === undefined || (at % 2 === 0) === (values.half === 'even');
+    const aimed = list.filter(({ target }, at) => target && isAsked(at));
     if (aimed.length === 0) continue;
     const mrr = (pick, text = (q) => q) =>
       mean(

@@ -4,7 +4,7 @@ import { Snapshot } from '../index/snapshot.js';
 import { IndexWriter } from '../index/writer.js';
 import type { Now } from '../query/budget.js';
 import { Searcher } from '../query/searcher.js';
-import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from './port.js';
+import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../engine.js';
 
 /** The embedded engine on the calling thread: for tests, tools and small indexes. */
 export class EmbeddedEngine implements Engine {

@@ -1,3 +1,4 @@
+import { addressText } from '../analyze/address.js';
 import { Tokens, tokenize } from '../analyze/tokenize.js';
 import type { SearchRequest } from '../contract.js';
 import type { Page } from '../page.js';
@@ -6,9 +7,15 @@ import { Describer } from '../passage/describe.js';
 import { parseQuery, type Query } from '../query/parse.js';
 import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
 import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
-import { BODY_START, holdsPhrase, nearness, type Positions } from '../rank/nearness.js';
+import {
+  ADDRESS_START,
+  BODY_START,
+  holdsPhrase,
+  nearness,
+  type Positions,
+} from '../rank/nearness.js';
 import { byScore, comparable, type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
-import type { Change, Engine, EngineStats, SearchOutcome } from './port.js';
+import type { Change, Engine, EngineStats, SearchOutcome } from '../engine.js';
 
 interface Entry {
   readonly page: Page;
@@ -143,7 +150,8 @@ function entry(page: Page): Entry {
     return length;
   };
   const text = cleanText(page.text);
-  const titleLength = add(page.title, 0, BODY_START - 1, TITLE_OCCURRENCES_MAX);
+  const titleLength = add(page.title, 0, ADDRESS_START - 1, TITLE_OCCURRENCES_MAX);
+  add(addressText(page.url), ADDRESS_START, BODY_START - 1, TITLE_OCCURRENCES_MAX);
   const bodyLength = add(text, BODY_START, Infinity, Infinity);
   return {
     page: { ...page, text },

@@ -1,6 +1,6 @@
 import { parseOpenSearch } from './opensearch/api.js';
 import { OpenSearchEngine } from './opensearch/engine.js';
-import type { Engine } from './port.js';
+import type { Engine } from '../engine.js';
 import { ThreadedEngine, type ThreadedEngineOptions } from './threaded.js';
 
 export interface EngineOptions extends ThreadedEngineOptions {

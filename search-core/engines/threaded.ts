@@ -8,7 +8,7 @@ import { Snapshot } from '../index/snapshot.js';
 import type { WriterThreadAsk } from '../threads/messages.js';
 import { SearchPool } from '../threads/search-pool.js';
 import { Thread } from '../threads/thread.js';
-import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from './port.js';
+import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../engine.js';
 
 export interface ThreadedEngineOptions {
   readonly indexDir: string;

@@ -1,9 +1,10 @@
+import { addressText } from '../analyze/address.js';
 import { Tokens, tokenize } from '../analyze/tokenize.js';
 import type { Directory } from '../disk/directory.js';
 import type { Page } from '../page.js';
 import { cleanText } from '../passage/clean.js';
 import { splitText } from '../passage/parts.js';
-import { BODY_START } from '../rank/nearness.js';
+import { ADDRESS_START, BODY_START } from '../rank/nearness.js';
 import type { SegmentMeta } from './files.js';
 import { TITLE_OCCURRENCES_MAX } from './postings/layout.js';
 import { SegmentWriter, type TermSink } from './segment-writer.js';
@@ -23,8 +24,9 @@ export class Inverter {
   private readonly vocabulary = new Vocabulary();
   private stream = new Int32Array(1 << 16);
   private length = 0;
-  /** Where each document's title and body end in the stream. */
+  /** Where each document's title, address and body end in the stream. */
   private readonly titleEnds: number[] = [];
+  private readonly addressEnds: number[] = [];
   private readonly bodyEnds: number[] = [];
   private readonly writer: SegmentWriter;
   /** Positions of one word in one document. */
@@ -47,8 +49,10 @@ export class Inverter {
   }
 
   add(page: Page): void {
-    const title = this.append(page.title, BODY_START - 1);
+    const title = this.append(page.title, ADDRESS_START - 1);
     this.titleEnds.push(this.length);
+    this.append(addressText(page.url), BODY_START - 1 - ADDRESS_START);
+    this.addressEnds.push(this.length);
     const parts = splitText(cleanText(page.text)).map((text) => ({
       text,
       words: this.append(text, Infinity),
@@ -122,6 +126,7 @@ export class Inverter {
     };
     for (let document = 0; document < this.bodyEnds.length; document++) {
       field(document, this.titleEnds[document] ?? 0, 0);
+      field(document, this.addressEnds[document] ?? 0, ADDRESS_START);
       field(document, this.bodyEnds[document] ?? 0, BODY_START);
     }
     return occurrences;

@@ -88,6 +88,13 @@ export class Snapshot {
     return this.leaves.reduce((sum, { deleted }) => sum - deleted.count, this.documents);
   }
 
+  /** Whether a searchable page has this URL. */
+  holds(url: string): boolean {
+    return this.leaves.some(
+      ({ segment, deleted }) => segment.find(url, (document) => deleted.has(document)) >= 0,
+    );
+  }
+
   get handle(): SnapshotHandle {
     const entries = this.leaves.map(({ segment }) => [segment.meta.name, segment.handle] as const);
     return { commit: this.commit, segments: Object.fromEntries(entries) };

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { openDirectory } from '../disk/filesystem.js';
 import { buildIndex } from '../index/build.js';
 import { Snapshot } from '../index/snapshot.js';
@@ -6,11 +8,25 @@ import type { PageSink, SinkResult } from './sink.js';
 
 /** Loads into the embedded engine's index of one directory; each load is one commit. */
 export function engineSink(indexDir: string): PageSink {
-  const held = (): SinkResult => ({ pages: Snapshot.open(openDirectory(indexDir)).pages });
+  const open = (): Snapshot => Snapshot.open(openDirectory(indexDir));
+  const result = (): SinkResult => {
+    const snapshot = open();
+    const { pages } = snapshot;
+    snapshot.close();
+    return { pages };
+  };
   return {
+    place: basename(indexDir),
+    held: (urls) => {
+      if (!existsSync(indexDir)) return Promise.resolve(new Set());
+      const snapshot = open();
+      const held = new Set(urls.filter((url) => snapshot.holds(url)));
+      snapshot.close();
+      return Promise.resolve(held);
+    },
     replace: async (pages) => {
       await buildIndex(indexDir, pages);
-      return held();
+      return result();
     },
     update: async (pages, gone) => {
       const writer = await openWriter(indexDir);
@@ -21,7 +37,7 @@ export function engineSink(indexDir: string): PageSink {
       } finally {
         await writer.close();
       }
-      return held();
+      return result();
     },
     resume: async ({ job, isAddition, items }) => {
       const writer = await openWriter(indexDir, undefined, job);
@@ -35,7 +51,7 @@ export function engineSink(indexDir: string): PageSink {
       } finally {
         await writer.close();
       }
-      return held();
+      return result();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { OpenSearchAddress } from '../engines/opensearch/api.js';
 import { OpenSearchEngine } from '../engines/opensearch/engine.js';
 import { replaceIndex } from '../engines/opensearch/replace.js';
-import type { Engine } from '../engines/port.js';
+import type { Engine } from '../engine.js';
 import type { Page } from './page.js';
 import { allPages, type PageSink, type SinkResult } from './sink.js';
 
@@ -30,6 +30,8 @@ export function openSearchSink(address: OpenSearchAddress): PageSink {
     return engine.stats();
   };
   return {
+    place: `${address.origin}/${address.index}`,
+    held: (urls) => engine.held(urls),
     replace,
     update,
     resume: (load) => (load.isAddition ? update(allPages(load), []) : replace(allPages(load))),

@@ -11,6 +11,8 @@ export interface Report {
   /** Pages in the whole index afterwards. */
   readonly indexPages: number;
   readonly seconds: number;
+  /** Addresses that a crawl knows and did not ask for, because it reached its limit. */
+  readonly waiting?: number;
 }
 
 export function reportJson(report: Report): string {
@@ -18,11 +20,14 @@ export function reportJson(report: Report): string {
 }
 
 export function reportText(report: Report): string {
-  const { kept, dropped, seconds, index, indexPages } = report;
+  const { kept, dropped, seconds, index, indexPages, waiting } = report;
   return [
     `${whole(kept)} pages kept, ${whole(dropped)} dropped in ${duration(seconds)}`,
     ...dropLines(report.drops),
     `${index} now holds ${whole(indexPages)} pages`,
+    ...(waiting === undefined
+      ? []
+      : [`${addresses(waiting)} left: run the same command again to go on`]),
   ].join('\n');
 }
 
@@ -34,3 +39,6 @@ export function dropLines(drops: readonly Drop[]): string[] {
     return `  ${reason.padEnd(width)}  ${whole(count).padStart(7)}  (${places})`;
   });
 }
+
+const addresses = (count: number): string =>
+  count === 1 ? '1 address is' : `${whole(count)} addresses are`;

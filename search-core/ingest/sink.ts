@@ -31,6 +31,10 @@ export interface ResumableLoad {
  * is complete, and a load that fails (the iteration throws) changes nothing.
  */
 export interface PageSink {
+  /** Names the index among those that one folder or cluster may have. */
+  readonly place: string;
+  /** Those of `urls` whose page the index holds now. */
+  held(urls: readonly string[]): Promise<ReadonlySet<string>>;
   /** Makes the index hold exactly `pages`; of two pages with one URL the later one stays. */
   replace(pages: AsyncIterable<Page>): Promise<SinkResult>;
   /** Adds pages (replacing those with the same URL) and removes the `gone` URLs. */

@@ -33,10 +33,20 @@ export interface Spool<Position> {
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 const FORMAT = 1;
 
-/** The directory of the job that `facts` describe: the same facts, the same directory. */
-export function jobDirectory(indexDir: string, name: string, facts: unknown): string {
-  const id = createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 16);
-  return join(dirname(indexDir), 'ingest', `${name}-${id}`);
+/**
+ * The directory of the job that `facts` describe, for the index at `place`: the same facts and the
+ * same index, the same directory.
+ */
+export function jobDirectory(
+  { index, place }: { readonly index: string; readonly place: string },
+  name: string,
+  facts: unknown,
+): string {
+  const id = createHash('sha256')
+    .update(JSON.stringify([place, facts]))
+    .digest('hex')
+    .slice(0, 16);
+  return join(dirname(index), 'ingest', `${name}-${id}`);
 }
 
 /**

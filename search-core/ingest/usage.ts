@@ -16,7 +16,7 @@ Options
   --add           add to the index, replacing pages with the same URL
   --replace       crawl: replace the index instead of adding to it, and fetch everything anew
   --depth N       crawl: links to follow from a start address (default: 10)
-  --max-pages N   crawl: addresses to fetch at the most (default: 10000)
+  --max-pages N   crawl: addresses to fetch in one run (default: 10000)
   --delay S       crawl: seconds between two requests to one host (default: 1)
   --allow-private crawl: also hosts in private networks and on this machine
   --json          print the report as one line of JSON

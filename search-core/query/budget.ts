@@ -1,4 +1,4 @@
-import type { SearchEnd, SearchLimits } from '../engines/port.js';
+import type { SearchEnd, SearchLimits } from '../engine.js';
 
 /** Milliseconds from an arbitrary start that only grow. */
 export type Now = () => number;

@@ -1,5 +1,5 @@
 import type { SearchRequest, SearchResultItem } from '../contract.js';
-import type { SearchLimits, SearchOutcome } from '../engines/port.js';
+import type { SearchLimits, SearchOutcome } from '../engine.js';
 import type { Leaf, Snapshot } from '../index/snapshot.js';
 import { cleanTitle } from '../passage/clean.js';
 import { Describer } from '../passage/describe.js';

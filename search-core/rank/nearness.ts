@@ -6,7 +6,12 @@
  * the lesser idf of the two weighs it, so that common words beside each other say little.
  */
 
-/** Positions below this are the title's; the body starts here. A title has at most so many words. */
+/**
+ * Positions below BODY_START are the title's: first its own words, from ADDRESS_START on those of
+ * the page's address. Each has at most as many words as fit, and one position stays free behind it,
+ * so that no phrase reaches from one into the next.
+ */
+export const ADDRESS_START = 96;
 export const BODY_START = 128;
 
 /** What a pair in reverse order is worth beside one in order. */
@@ -15,6 +20,13 @@ const REVERSED = 0.3;
 const DISTANCE_MAX = 6;
 /** A pair in the title counts as so many in the body. */
 const TITLE_PAIR = 3;
+
+/**
+ * What the longest stretch of the query that the page has word for word is worth, beside the pairs
+ * in it: the idfs of its words, times its share of the query to this power. So it speaks where
+ * nearly the whole query stands in the page as it was written, and says little of a bag of words.
+ */
+const STRETCH_POWER = 4;
 
 /** How the pair's sum of 1/distance² saturates. */
 const SATURATION = 0.5;
@@ -46,6 +58,48 @@ function pairSum(first: Positions, second: Positions): number {
   return sum;
 }
 
+/** For each position of a word, the first word of the stretch of the query that ends there. */
+class StretchStarts {
+  private before: Int32Array = new Int32Array(1 << 7);
+  private here: Int32Array = new Int32Array(1 << 7);
+
+  /** Moves on by a word of the query; returns the least first word, `word` itself if no stretch. */
+  next(word: number, current: Positions, previous: Positions | undefined): number {
+    [this.before, this.here] = [this.here, this.before];
+    const { before } = this;
+    if (this.here.length < current.count) this.here = new Int32Array(2 * current.count);
+    const { here } = this;
+    let least = word;
+    let at = 0;
+    for (let i = 0; i < current.count; i++) {
+      const wanted = (current.values[i] ?? 0) - 1;
+      let first = word;
+      if (previous) {
+        while (at < previous.count && (previous.values[at] ?? 0) < wanted) at++;
+        if (at < previous.count && previous.values[at] === wanted) first = before[at] ?? word;
+      }
+      here[i] = first;
+      if (first < least) least = first;
+    }
+    return least;
+  }
+}
+
+const starts = new StretchStarts();
+
+/** The best stretch of at least two words that stands in the page as in the query. */
+function stretchScore(positions: readonly Positions[], idfs: readonly number[]): number {
+  let best = 0;
+  for (const [word, current] of positions.entries()) {
+    const first = starts.next(word, current, positions[word - 1]);
+    if (first === word) continue;
+    let weight = 0;
+    for (let i = first; i <= word; i++) weight += idfs[i] ?? 0;
+    best = Math.max(best, weight * ((word - first + 1) / positions.length) ** STRETCH_POWER);
+  }
+  return best;
+}
+
 /**
  * The nearness score of one page.
  * @param positions for each word of the query, in its order, where it stands in the page (ascending)
@@ -62,12 +116,15 @@ export function nearness(positions: readonly Positions[], idfs: readonly number[
       score += (Math.min(idfs[i - 1] ?? 0, idfs[i] ?? 0) * sum) / (SATURATION + sum);
     }
   }
-  return score;
+  return score > 0 ? score + stretchScore(positions, idfs) : 0;
 }
 
 /** The most that any page's nearness score can be, for words with these idfs. */
 export function nearnessMax(idfs: readonly number[]): number {
-  return idfs.reduce((sum, idf, i) => (i === 0 ? 0 : sum + Math.min(idfs[i - 1] ?? 0, idf)), 0);
+  return idfs.reduce(
+    (sum, idf, i) => (i === 0 ? idf : sum + idf + Math.min(idfs[i - 1] ?? 0, idf)),
+    0,
+  );
 }
 
 /** Whether `words` stand at neighbouring positions in this order; positions ascend. */

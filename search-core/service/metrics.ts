@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Engine, SearchMetrics } from '../engines/port.js';
+import type { Engine, SearchMetrics } from '../engine.js';
 
 /** What search-core tells about itself at `/metrics`, in Prometheus' text format. */
 export class ServiceMetrics {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { SearchRequest, SearchResponse } from '../contract.js';
-import type { Engine, SearchLimits } from '../engines/port.js';
+import type { Engine, SearchLimits } from '../engine.js';
 import * as http from './http.js';
 import { ServiceMetrics } from './metrics.js';
 

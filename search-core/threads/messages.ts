@@ -1,5 +1,5 @@
 import type { SearchRequest } from '../contract.js';
-import type { Change, SearchLimits } from '../engines/port.js';
+import type { Change, SearchLimits } from '../engine.js';
 import type { SegmentMeta } from '../index/files.js';
 import type { SnapshotHandle } from '../index/snapshot.js';
 

@@ -1,5 +1,5 @@
 import type { SearchRequest } from '../contract.js';
-import type { SearchLimits, SearchOutcome } from '../engines/port.js';
+import type { SearchLimits, SearchOutcome } from '../engine.js';
 import type { SnapshotHandle } from '../index/snapshot.js';
 import type { SearchThreadAsk } from './messages.js';
 import { Thread } from './thread.js';

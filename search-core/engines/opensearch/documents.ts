@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { addressText } from '../../analyze/address.js';
 import { queryTerms } from '../../analyze/tokenize.js';
-import { BODY_START } from '../../rank/nearness.js';
+import { ADDRESS_START, BODY_START } from '../../rank/nearness.js';
 import type { Page } from '../../page.js';
 import { cleanText } from '../../passage/clean.js';
 
@@ -45,7 +46,8 @@ export const INDEX = {
 
 /** A page as OpenSearch keeps it. */
 interface Document extends Page {
-  readonly title_words: string;
+  /** The title's words, and those of the address: two values, between which no phrase reaches. */
+  readonly title_words: readonly string[];
   readonly body_words: string;
   readonly order: number;
 }
@@ -61,10 +63,15 @@ export function documentOf({ url, title, text }: Page, order: number): Document 
     url,
     title,
     text: stored,
-    title_words: queryTerms(title)
-      .slice(0, BODY_START - 1)
-      .join(' '),
+    title_words: [
+      wordsOf(title, ADDRESS_START - 1),
+      wordsOf(addressText(url), BODY_START - 1 - ADDRESS_START),
+    ],
     body_words: queryTerms(stored).join(' '),
     order,
   };
+}
+
+function wordsOf(text: string, wordsMax: number): string {
+  return queryTerms(text).slice(0, wordsMax).join(' ');
 }

@@ -4,7 +4,7 @@ import { cleanTitle } from '../../passage/clean.js';
 import { Describer } from '../../passage/describe.js';
 import { parseQuery, type Query } from '../../query/parse.js';
 import { inverseDocumentFrequency } from '../../rank/bm25f.js';
-import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../port.js';
+import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../../engine.js';
 import { callOpenSearch, type OpenSearchAddress, OpenSearchError } from './api.js';
 import { documentOf, idOf, INDEX } from './documents.js';
 import { frequenciesBody, searchBody } from './queries.js';
@@ -17,6 +17,8 @@ const GRACE_MS = 500;
 /** UTF-16 code units in one `_bulk` call, and of changes that wait for a commit. */
 const BULK_LENGTH_MAX = 4_000_000;
 const PENDING_LENGTH_MAX = 128_000_000;
+/** Pages that one `_mget` call asks for. */
+const IDS_MAX = 1_000;
 /** Copies of a shard may differ in their deleted pages: the same one is asked again. */
 const PREFERENCE = 'preference=search-core';
 
@@ -104,6 +106,24 @@ export class OpenSearchEngine implements Engine {
     if (count.status === 404) return { pages: 0, generation: 0 };
     const { generation } = await this.notes();
     return { pages: replies.parseCount(count.body), generation };
+  }
+
+  /** Those of `urls` whose page the index holds, committed or not. */
+  async held(urls: readonly string[]): Promise<ReadonlySet<string>> {
+    const held = new Set<string>();
+    for (let at = 0; at < urls.length; at += IDS_MAX) {
+      const some = new Map(urls.slice(at, at + IDS_MAX).map((url) => [idOf(url), url]));
+      const reply = await this.call('POST', '_mget?_source=false', {
+        body: { ids: [...some.keys()] },
+        expected: [404],
+      });
+      if (reply.status === 404) return held;
+      for (const id of replies.parseFound(reply.body)) {
+        const url = some.get(id);
+        if (url !== undefined) held.add(url);
+      }
+    }
+    return held;
   }
 
   close(): Promise<void> {

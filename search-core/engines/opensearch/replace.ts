@@ -1,4 +1,4 @@
-import type { Engine } from '../port.js';
+import type { Engine } from '../../engine.js';
 import { callOpenSearch, type OpenSearchAddress } from './api.js';
 import { INDEX } from './documents.js';
 import { OpenSearchEngine } from './engine.js';

@@ -64,6 +64,13 @@ export function parseIndexNames(body: unknown): string[] {
   return Object.keys(z.record(z.string(), z.object({})).parse(body));
 }
 
+const MULTIPLE = z.object({ docs: z.array(z.object({ _id: z.string(), found: z.boolean() })) });
+
+/** An `_mget`: the ids that were found. */
+export function parseFound(body: unknown): string[] {
+  return MULTIPLE.parse(body).docs.flatMap(({ _id, found }) => (found ? [_id] : []));
+}
+
 export function parseCount(body: unknown): number {
   return z.object({ count: z.number() }).parse(body).count;
 }

@@ -1,11 +1,11 @@
 /** `npm run index -- crawl URL…`: the pages of web sites, politely, resumable, repeatable. */
-import { rename, writeFile } from 'node:fs/promises';
 import { IngestError, loadSpool } from '../load.js';
 import type { Report } from '../report.js';
 import { doAlone, jobDirectory } from '../spool.js';
 import { canonicalUrl } from '../url.js';
 import type { Entry } from './frontier.js';
 import { robotsOf } from './robots-fetch.js';
+import { withoutValidators, writeMemory } from './memory.js';
 import type { Robots } from './robots.js';
 import { addEntry, giveUpOnDeadHost, settle } from './settle.js';
 import {
@@ -15,7 +15,7 @@ import {
   PRODUCT_TOKEN,
   startCrawl,
 } from './state.js';
-import { visit, type VisitResult } from './visit.js';
+import { type Visit, visit, type VisitResult } from './visit.js';
 
 /** Exchanges at a time, each with another host. */
 const LANES = 8;
@@ -32,21 +32,21 @@ export async function indexCrawl(
     if (url === undefined) throw new IngestError(`not a web address: ${seed}`);
     return url;
   });
-  const { depthMax, fetchesMax, isAddition } = options;
-  const facts = { urls, depthMax, fetchesMax, isAddition };
-  const directory = jobDirectory(options.index, 'crawl', facts);
-  return doAlone(directory, () => crawlAll(urls, directory, options, ports));
+  const { index, depthMax } = options;
+  const site = jobDirectory({ index, place: ports.sink.place }, 'crawl', { urls, depthMax });
+  return doAlone(site, () => crawlAll(urls, site, options, ports));
 }
 
 async function crawlAll(
   urls: readonly string[],
-  directory: string,
+  site: string,
   options: CrawlOptions,
   ports: CrawlPorts,
 ): Promise<Report> {
   const startedMs = ports.nowMs();
-  const visitsFile = `${directory}.visits.json`;
-  const crawl = await startCrawl(urls, directory, visitsFile, options, ports);
+  const memoryFile = `${site}.visits.json`;
+  const directory = options.isAddition ? site : `${site}-replace`;
+  const crawl = await startCrawl(urls, directory, memoryFile, options, ports);
   const { pool } = crawl.visiting;
   try {
     await Promise.all(Array.from({ length: LANES }, () => runLane(crawl)));
@@ -55,8 +55,6 @@ async function crawlAll(
       await checkpoint(crawl);
       throw new IngestError('stopped; the same command goes on from here, the index is as it was');
     }
-    for (let left = crawl.frontier.waiting; left > 0; left -= 1)
-      crawl.tally.drop('fetch_limit', '');
     await checkpoint(crawl);
   } finally {
     crawl.fetcher.close();
@@ -65,9 +63,42 @@ async function crawlAll(
   const { spool, tally, gone } = crawl;
   const job = { command: 'crawl', spool, tally, gone, startedMs };
   const report = await loadSpool({ ...job, isUpdate: crawl.earlier.size > 0 }, options, ports);
-  await writeFile(`${visitsFile}.next`, JSON.stringify(crawl.visits));
-  await rename(`${visitsFile}.next`, visitsFile);
-  return report;
+  const lost = await lostPages(crawl);
+  const rest = crawl.frontier.waiting > 0 ? crawl.frontier.state() : undefined;
+  await writeMemory(memoryFile, { visits: visitsToKeep(crawl, lost), rest });
+  const { dropped } = tally;
+  const waiting = rest?.waiting.length;
+  return { ...report, dropped, drops: tally.drops(), ...(waiting !== undefined && { waiting }) };
+}
+
+/** Counts what is unchanged; returns the addresses whose pages left the index meanwhile. */
+async function lostPages({ visits, unchanged, tally, ports }: Crawl): Promise<ReadonlySet<string>> {
+  const addresses = new Set(unchanged);
+  const indexed = visits.filter(({ url, outcome }) => addresses.has(url) && outcome === 'indexed');
+  const held = await ports.sink.held(indexed.map(({ page }) => page));
+  const lost = new Set(indexed.filter(({ page }) => !held.has(page)).map(({ url }) => url));
+  for (const url of unchanged) tally.drop(lost.has(url) ? 'left_index' : 'unchanged', url);
+  return lost;
+}
+
+/**
+ * What the next run is told: this run's visits, and earlier ones of what this round has still to
+ * ask for. Where pages went, a page that said the same as one of them gets another chance.
+ */
+function visitsToKeep(crawl: Crawl, lost: ReadonlySet<string>): Visit[] {
+  const { known } = crawl.frontier.state();
+  const inRound = new Set(known);
+  const isUnfinished = crawl.frontier.waiting > 0;
+  const kept = new Map<string, Visit>();
+  for (const [url, visit] of crawl.earlier) {
+    if (isUnfinished || inRound.has(url)) kept.set(url, visit);
+  }
+  for (const visit of crawl.visits) kept.set(visit.url, visit);
+  for (const url of lost) kept.delete(url);
+  const hasLess = crawl.gone.length > 0 || lost.size > 0;
+  return [...kept.values()].map((visit) =>
+    hasLess && visit.outcome === 'duplicate' ? withoutValidators(visit) : visit,
+  );
 }
 
 /** Takes entries until there are none; several lanes run side by side. */
@@ -128,13 +159,19 @@ function robotsFor(entry: Entry, crawl: Crawl): Promise<Robots> {
 
 /** One after the other: two lanes may ask for it at once. */
 function checkpoint(crawl: Crawl): Promise<void> {
-  const { spool, frontier, tally, visits, gone } = crawl;
+  const { spool, frontier, tally, visits, unchanged, gone } = crawl;
   crawl.sinceCheckpoint = 0;
   crawl.saving = crawl.saving.then(() => {
     const pages = crawl.fresh;
     crawl.fresh = [];
     const counts = { kept: tally.kept, drops: tally.drops() };
-    return spool.checkpoint(pages, { frontier: frontier.state(), visits, gone, ...counts });
+    return spool.checkpoint(pages, {
+      frontier: frontier.state(),
+      visits,
+      unchanged,
+      gone,
+      ...counts,
+    });
   });
   return crawl.saving;
 }

@@ -1,10 +1,14 @@
 /** One HTTP exchange of the crawler: bounded in time and size, and only with allowed addresses. */
-import { lookup as systemLookup } from 'node:dns/promises';
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import {
+  checkedLookup,
+  isRefusedLiteral,
+  RefusedAddress,
+  type AddressCheck,
+} from '../../../network/checked-lookup.js';
 
 export interface FetchLimits {
   /** Milliseconds from the request to the last byte of the answer. */
@@ -13,12 +17,8 @@ export interface FetchLimits {
   readonly bytesMax: number;
 }
 
-export interface FetchPorts {
+export interface FetchPorts extends AddressCheck {
   readonly userAgent: string;
-  /** Whether the crawler may connect to an IP address. */
-  readonly isAllowedAddress: (address: string) => boolean;
-  /** All addresses of a host name. */
-  readonly resolve: (host: string) => Promise<readonly string[]>;
 }
 
 type FetchFault =
@@ -48,11 +48,6 @@ export interface Fetcher {
   close(): void;
 }
 
-export async function resolveHost(host: string): Promise<string[]> {
-  return (await systemLookup(host, { all: true })).map(({ address }) => address);
-}
-
-class RefusedAddress extends Error {}
 class TooLarge extends Error {}
 
 export function createFetcher(ports: FetchPorts): Fetcher {
@@ -62,9 +57,7 @@ export function createFetcher(ports: FetchPorts): Fetcher {
   return {
     get: async (url, limits, headers = {}) => {
       const target = new URL(url);
-      // An address in the URL is connected to without being looked up.
-      const literal = target.hostname.replace(/^\[|\]$/gu, '');
-      if (isIP(literal) !== 0 && !ports.isAllowedAddress(literal)) return 'private_address';
+      if (isRefusedLiteral(target, ports)) return 'private_address';
       const deadline = AbortSignal.timeout(limits.timeoutMs);
       const isTls = target.protocol === 'https:';
       try {
@@ -97,24 +90,6 @@ const REQUEST_HEADERS = {
   'accept-encoding': 'gzip, deflate, br',
   'accept-language': 'en',
 } as const;
-
-/**
- * A host is looked up once, every address is checked, and the connection goes to one of those: a
- * name server cannot answer differently in between (DNS rebinding).
- */
-function checkedLookup({ resolve, isAllowedAddress }: FetchPorts): LookupFunction {
-  return (host, options, callback) => {
-    const answer = async (): Promise<void> => {
-      const addresses = await resolve(host);
-      const isRefused = addresses.length === 0 || !addresses.every(isAllowedAddress);
-      if (isRefused) throw new RefusedAddress(`${host} is not on the public Internet`);
-      const all = addresses.map((address) => ({ address, family: isIP(address) }));
-      if (options.all === true) callback(null, all);
-      else callback(null, all[0]?.address ?? '', all[0]?.family ?? 4);
-    };
-    answer().catch((error: unknown) => callback(error as NodeJS.ErrnoException, '', 4));
-  };
-}
 
 async function read(
   response: IncomingMessage,

@@ -3,7 +3,7 @@ import type { Page } from '../page.js';
 import { canonicalUrl } from '../url.js';
 import type { Entry } from './frontier.js';
 import type { Crawl } from './state.js';
-import type { VisitResult } from './visit.js';
+import type { VisitOutcome, VisitResult } from './visit.js';
 
 const HOPS_MAX = 5;
 const TRIES_MAX = 3;
@@ -30,12 +30,11 @@ export function settle(entry: Entry, result: VisitResult, crawl: Crawl): void {
   };
   switch (result.kind) {
     case 'page':
-      takePage(result.page, entry, crawl);
-      visits.push(result.visit);
+      visits.push({ ...result.visit, outcome: takePage(result.page, entry, crawl) });
       follow(result.visit.links);
       return;
     case 'unchanged':
-      tally.drop('unchanged', entry.url);
+      crawl.unchanged.push(entry.url);
       visits.push(result.visit);
       follow(result.visit.links);
       return;
@@ -75,7 +74,7 @@ export function settle(entry: Entry, result: VisitResult, crawl: Crawl): void {
   }
 }
 
-function takePage(page: Page, entry: Entry, crawl: Crawl): void {
+function takePage(page: Page, entry: Entry, crawl: Crawl): VisitOutcome {
   const { gate, tally, fresh, gone, earlier } = crawl;
   const known = earlier.get(entry.url);
   const fault = gate.admit(page);
@@ -84,11 +83,12 @@ function takePage(page: Page, entry: Entry, crawl: Crawl): void {
   if (known && (isOut || known.page !== page.url)) gone.push(known.page);
   if (fault !== undefined) {
     tally.drop(fault, entry.url);
-    return;
+    return isOut ? 'refused' : 'duplicate';
   }
   tally.keep();
   fresh.push(page);
   crawl.bytes += page.text.length;
+  return 'indexed';
 }
 
 /** A host that keeps failing is not asked again: its addresses would only cost their timeouts. */

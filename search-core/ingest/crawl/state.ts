@@ -1,5 +1,4 @@
 /** What a crawl holds while it runs, and how it begins: anew, or where it was stopped. */
-import { readFile } from 'node:fs/promises';
 import { createGate, type Gate } from '../gate.js';
 import { createExtractPool } from '../html/pool.js';
 import type { CommandPorts, LoadOptions } from '../load.js';
@@ -8,6 +7,7 @@ import { openSpool, type Spool } from '../spool.js';
 import { createTally, type Drop, type Tally } from '../tally.js';
 import { createFetcher, type Fetcher, type FetchPorts } from './fetch.js';
 import { createFrontier, type Frontier, type FrontierState } from './frontier.js';
+import { readMemory, withoutValidators } from './memory.js';
 import type { Robots } from './robots.js';
 import type { Visit, VisitPorts } from './visit.js';
 
@@ -35,6 +35,7 @@ const USER_AGENT = `${PRODUCT_TOKEN}/0.1 (search402; obeys robots.txt)`;
 interface Position {
   readonly frontier: FrontierState;
   readonly visits: readonly Visit[];
+  readonly unchanged: readonly string[];
   readonly gone: readonly string[];
   readonly kept: number;
   readonly drops: readonly Drop[];
@@ -51,9 +52,11 @@ export interface Crawl {
   readonly failures: Map<string, number>;
   readonly gate: Gate;
   readonly tally: Tally;
-  /** Visits of the last complete crawl, by address. */
+  /** Visits of earlier runs, by address. */
   readonly earlier: ReadonlyMap<string, Visit>;
   readonly visits: Visit[];
+  /** Addresses whose server said that the page is as it was. */
+  readonly unchanged: string[];
   readonly gone: string[];
   fresh: Page[];
   sinceCheckpoint: number;
@@ -61,17 +64,19 @@ export interface Crawl {
   saving: Promise<void>;
 }
 
-/** Begins a crawl, or goes on with the one that the directory holds. */
+/** Begins a crawl, or goes on with one that was stopped or that reached its limit. */
 export async function startCrawl(
   urls: readonly string[],
   directory: string,
-  visitsFile: string,
+  memoryFile: string,
   options: CrawlOptions,
   ports: CrawlPorts,
 ): Promise<Crawl> {
   const spool = await openSpool<Position>(directory);
   const position = spool.state?.position;
-  const frontier = createFrontier(options, position?.frontier);
+  const memory = options.isAddition ? await readMemory(memoryFile) : undefined;
+  const rest = memory?.rest && { ...memory.rest, fetches: 0 };
+  const frontier = createFrontier(options, position?.frontier ?? rest);
   const gate = createGate();
   for await (const page of spool.pages()) gate.remember(page);
   const fetcher = createFetcher({ ...ports, userAgent: USER_AGENT });
@@ -91,8 +96,9 @@ export async function startCrawl(
     failures: new Map(),
     gate,
     tally: createTally(position),
-    earlier: options.isAddition ? await readVisits(visitsFile) : new Map<string, Visit>(),
+    earlier: await earlierVisits(memory?.visits ?? [], ports),
     visits: [...(position?.visits ?? [])],
+    unchanged: [...(position?.unchanged ?? [])],
     gone: [...(position?.gone ?? [])],
     fresh: [],
     sinceCheckpoint: 0,
@@ -101,12 +107,20 @@ export async function startCrawl(
   };
 }
 
-async function readVisits(file: string): Promise<Map<string, Visit>> {
-  try {
-    const visits = JSON.parse(await readFile(file, 'utf8')) as Visit[];
-    return new Map(visits.map((one) => [one.url, one]));
-  } catch {
-    // No complete crawl before this one.
-    return new Map();
-  }
+/**
+ * Visits by address. "It is as it was" is an answer for those only whose page the index still has:
+ * all others are asked for whole.
+ */
+async function earlierVisits(
+  visits: readonly Visit[],
+  { sink }: CrawlPorts,
+): Promise<Map<string, Visit>> {
+  const indexed = visits.filter(({ outcome }) => outcome === 'indexed');
+  const held = await sink.held(indexed.map(({ page }) => page));
+  return new Map(
+    visits.map((visit) => {
+      const isUsable = visit.outcome !== 'indexed' || held.has(visit.page);
+      return [visit.url, isUsable ? visit : withoutValidators(visit)];
+    }),
+  );
 }

@@ -16,10 +16,14 @@ export interface Visit {
   readonly etag?: string;
   readonly modified?: string;
   readonly links: readonly string[];
+  readonly outcome: VisitOutcome;
 }
 
+/** The page is in the index, or says what another page of the run said, or was turned away. */
+export type VisitOutcome = 'indexed' | 'duplicate' | 'refused';
+
 export type VisitResult =
-  | { readonly kind: 'page'; readonly page: Page; readonly visit: Visit }
+  | { readonly kind: 'page'; readonly page: Page; readonly visit: Omit<Visit, 'outcome'> }
   /** Nothing to index, but links to follow (`noindex`). */
   | { readonly kind: 'links'; readonly reason: string; readonly links: readonly string[] }
   | { readonly kind: 'unchanged'; readonly visit: Visit }
@@ -52,7 +56,9 @@ export async function visit(
   const got = await fetcher.get(entry.url, { ...limits, bytesMax }, conditions(earlier));
   if (got === 'unreachable') return { kind: 'later', reason: got, pauseMs: RETRY_PAUSE_MS };
   if (typeof got === 'string') return { kind: 'refused', reason: got };
-  if (got.status === 304 && earlier) return { kind: 'unchanged', visit: earlier };
+  // A 304 to a request without conditions says nothing (RFC 9110, section 15.4.5).
+  const isConditional = earlier?.etag !== undefined || earlier?.modified !== undefined;
+  if (got.status === 304 && isConditional) return { kind: 'unchanged', visit: earlier };
   const location = got.headers.location;
   if (got.status >= 300 && got.status < 400) {
     const to = location === undefined ? undefined : canonicalUrl(location, entry.url);

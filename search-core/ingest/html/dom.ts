@@ -30,8 +30,9 @@ export function parseDocument(html: string): PageDocument {
   return (parseHTML(withBody(html)) as unknown as { document: PageDocument }).document;
 }
 
-const HEAD_ELEMENT = /<title\b[^>]*>[^<]*<\/title\s*>|<(?:meta|link|base)\b[^>]*>/giu;
-const FRAME_TAG = /<!doctype[^>]*>|<\/?(?:html|head|body)\b[^>]*>/giu;
+// Each stops at the next `<`, so that tags without an end do not cost the square of their number.
+const HEAD_ELEMENT = /<title\b[^<>]*>[^<]*<\/title\s*>|<(?:meta|link|base)\b[^<>]*>/giu;
+const FRAME_TAG = /<!doctype[^<>]*>|<\/?(?:html|head|body)\b[^<>]*>/giu;
 
 /**
  * HTML lets a page leave out the tags of html, head and body (WHATWG HTML 13.1.2.4), and linkedom

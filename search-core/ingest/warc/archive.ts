@@ -37,7 +37,7 @@ export async function indexArchives(
   ports: CommandPorts,
 ): Promise<Report> {
   const files = await Promise.all(paths.map(fileFacts));
-  const directory = jobDirectory(options.index, command, files);
+  const directory = jobDirectory({ index: options.index, place: ports.sink.place }, command, files);
   return doAlone(directory, () => readArchives(command, files, directory, options, ports));
 }
 
@@ -150,6 +150,7 @@ async function readFile(path: string, at: number, run: Run): Promise<void> {
     }
   }
   await flush();
+  if (records === 0) run.tally.drop('no_warc_records', basename(path));
   run.records += records;
 }
 

@@ -1,5 +1,5 @@
-import type { Page } from '../page.js';
-import type { SearchRequest, SearchResultItem } from '../contract.js';
+import type { Page } from './page.js';
+import type { SearchRequest, SearchResultItem } from './contract.js';
 
 /**
  * The port behind which an engine stands: embedded, in memory, or on other machines. It says what
