@@ -12,7 +12,7 @@ options = PaymentOptions(
     max_per_day="0.10",
     max_total="1",
     # Payments survive a restart: nothing is paid twice.
-    store=FileStore(os.environ.get("SEARCH402_STORE", "payments.jsonl")),
+    store=FileStore(os.environ.get("SEARCH402_STORE", "payments.sqlite")),
     on_payment=lambda payment: print(f"payment {payment.status}: {payment.amount_units} units"),
 )
 wallet = PrivateKeySigner(os.environ["SEARCH402_PRIVATE_KEY"])

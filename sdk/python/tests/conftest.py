@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import inspect
 import os
 import random
+import ssl
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import httpx
 import pytest
+from stand_in import StandIn
 
 from search402 import AsyncSearch402, PrivateKeySigner, Search402
 from search402._runtime import Runtime
 
+# Each client makes a TLS context of its own, which takes longer than most tests; here they share.
+ssl.create_default_context = cast("Any", functools.cache(ssl.create_default_context))
 SERVER = os.environ.get("SEARCH402_TEST_SERVER", "")
-#: One for all: making the first TLS context of each client takes longer than most tests.
 CONTROL = httpx.Client()
 GOOD_KEY = "s402_test_good_key_for_the_sdk_tests"
 
@@ -38,6 +43,12 @@ class AsyncAsBlocking:
 
         return call
 
+    def around(self, client: AsyncSearch402) -> AsyncAsBlocking:
+        """Return another client on the same loop."""
+        other = AsyncAsBlocking.__new__(AsyncAsBlocking)
+        other._loop, other._client = self._loop, client
+        return other
+
     def shut(self) -> None:
         self._loop.run_until_complete(self._client.close())
         self._loop.close()
@@ -52,7 +63,8 @@ class World:
         self.url: str = made["url"]
         self._control = f"{SERVER}/worlds/{made['id']}"
         self.waits: list[float] = []
-        self.wallet = PrivateKeySigner(random.randbytes(32).hex())
+        self.private_key = random.randbytes(32).hex()
+        self.wallet = PrivateKeySigner(self.private_key)
         self._made: list[Any] = []
 
         async def sleep_async(seconds: float) -> None:
@@ -96,6 +108,14 @@ class World:
             client.shut() if isinstance(client, AsyncAsBlocking) else client.close()
 
 
+@pytest.fixture(autouse=True)
+def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep the default store of each test to itself, and the user's own out of all of them."""
+    monkeypatch.delenv("SEARCH402_STORE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
 @pytest.fixture(params=["blocking", "async"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     if not SERVER:
@@ -103,6 +123,34 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
     world = World(request.param)
     yield world
     world.close()
+
+
+@pytest.fixture
+def stand_in() -> Iterator[StandIn]:
+    stand_in = StandIn()
+    yield stand_in
+    stand_in.close()
+
+
+@pytest.fixture(params=["blocking", "async"])
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """Make clients that do not wait between tries."""
+    made: list[Any] = []
+
+    async def no_wait(_: float) -> None:
+        pass
+
+    runtime = Runtime(sleep=lambda _: None, sleep_async=no_wait, random=lambda: 0.0)
+
+    def make(**options: Any) -> Any:
+        kind: Callable[..., Any] = Search402 if request.param == "blocking" else AsyncAsBlocking
+        client = kind(**options, _runtime=options.pop("runtime", runtime))
+        made.append(client)
+        return client
+
+    yield make
+    for client in made:
+        client.shut() if isinstance(client, AsyncAsBlocking) else client.close()
 
 
 @pytest.fixture

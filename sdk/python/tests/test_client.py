@@ -4,6 +4,7 @@ import json
 import logging
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,6 +169,12 @@ def test_errors_have_a_class_for_each_status(
     assert type(caught.value) is kind
     assert (caught.value.code, caught.value.retry_after_seconds) == (code, 99)
     assert code in sdk.ERROR_CODES
+
+
+def test_the_codes_are_exactly_those_of_the_service() -> None:
+    document = json.loads((Path(__file__).parents[3] / "docs/openapi.json").read_text())
+    error = document["components"]["schemas"]["ErrorResponse"]["properties"]
+    assert sorted(sdk.ERROR_CODES) == sorted(error["code"]["enum"])
 
 
 def test_the_log_never_shows_a_key_or_a_signed_payment(

@@ -31,7 +31,7 @@ def test_search_with_key(blocking_world: World) -> None:
 
 
 def test_paid_search(blocking_world: World, tmp_path: Path) -> None:
-    store = str(tmp_path / "payments.jsonl")
+    store = str(tmp_path / "payments.sqlite")
     key = "42" * 32
     out = run(blocking_world, "paid_search.py", SEARCH402_PRIVATE_KEY=key, SEARCH402_STORE=store)
     assert "one search costs 0.00005 USD\npayment open: 50 units\npayment paid" in out

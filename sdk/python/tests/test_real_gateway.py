@@ -108,16 +108,53 @@ def test_a_fault_while_the_price_is_asked_for_is_paid_once(
 def test_a_process_that_stops_after_paying_gets_its_results_later(
     real: RealWorld, tmp_path: Path
 ) -> None:
-    options = sdk.PaymentOptions(store=sdk.FileStore(tmp_path / "payments.jsonl"))
+    options = sdk.PaymentOptions(store=sdk.FileStore(tmp_path / "payments.sqlite"))
     real.steer(faults=[PASS, {"kind": "drop-after"}])
     with pytest.raises(sdk.APIConnectionError):
         real.client(payment=options, max_retries=0).search("sourdough starter")
-    again = sdk.PaymentOptions(store=sdk.FileStore(tmp_path / "payments.jsonl"))
+    again = sdk.PaymentOptions(store=sdk.FileStore(tmp_path / "payments.sqlite"))
     outcome = real.client(payment=again).search_with_response("sourdough starter")
     assert outcome.tries == 1
     assert outcome.data.result.total_results > 0
     assert real.signatures() == 1
     assert len(real.transfers) == 1
+
+
+def test_a_payer_is_told_what_became_of_its_payment(real: RealWorld) -> None:
+    client = real.client()
+    paid = client.search_with_response("bread").payment
+    state = client.payment_state(paid.id)
+    assert (state.status, state.transaction) == ("settled", paid.transaction)
+    assert (state.payer, state.nonce) == (real.dev["payerAddress"].lower(), paid.id)
+    assert (state.may_be_charged, state.replayable) == (True, True)
+    assert real.transfers == [paid.transaction]
+
+
+def test_a_reply_that_a_proxy_withholds_is_fetched_with_a_proof(real: RealWorld) -> None:
+    real.steer(faults=[PASS, {"kind": "status-after", "status": 403}])
+    client = real.client()
+    outcome = client.search_with_response("lighthouse")
+    assert outcome.data.result.results[0].url == "https://pages.example/lighthouse"
+    assert outcome.payment.status == "paid"
+    # Two searches; the question about the payment and the one for its reply carry no payment.
+    assert ["payment" in seen for seen in real.seen] == [False, True, False, False]
+    assert real.transfers == [outcome.payment.transaction]
+    assert client.spent().total_units == 50
+
+
+def test_answers_that_are_lost_cost_one_credit(real: RealWorld) -> None:
+    key = {"authorization": f"Bearer {real.dev['apiKey']}"}
+
+    def spent() -> int:
+        account = CONTROL.get(f"{real.url}/account", headers=key).json()
+        return int(account["credits"]["spent"])
+
+    before = spent()
+    real.steer(faults=[{"kind": "drop-after"}, {"kind": "status-after", "status": 502}])
+    outcome = real.client(api_key=real.dev["apiKey"]).search_with_response("lighthouse")
+    assert outcome.tries == 3
+    assert outcome.data.result.results[0].url == "https://pages.example/lighthouse"
+    assert spent() - before == 1
 
 
 def test_twelve_searches_under_a_cap_for_five_are_five_transfers(real: RealWorld) -> None:

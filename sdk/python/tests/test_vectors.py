@@ -31,7 +31,10 @@ def test_signing(vector: dict[str, Any]) -> None:
         name: int(value) if name in numbers else value
         for name, value in vector["authorization"].items()
     }
-    assert "0x" + typed_data_digest(vector["domain"], message).hex() == vector["digest"]
+    assert (
+        "0x" + typed_data_digest(vector["domain"], TRANSFER_TYPES, message).hex()
+        == vector["digest"]
+    )
     signer = sdk.PrivateKeySigner(vector["privateKey"])
     assert signer.address == vector["authorization"]["from"]
     signature = signer.sign_typed_data(vector["domain"], TRANSFER_TYPES, message)

@@ -4,9 +4,11 @@ import {
   PaymentLostError,
   type PaymentView,
   Search402Error,
+  SigningError,
 } from './errors.js';
 import type { Settings } from './options.js';
 import { readChallenge, type Challenge } from './payment/challenge.js';
+import type { Learned } from './payment/inquiry.js';
 import { viewOf, type OpenPayment, type PaidRequest, type Payer } from './payment/payer.js';
 import { judge, readReceipt } from './payment/verdict.js';
 import { codeOf, errorOf, readSearchResponse } from './reply.js';
@@ -51,6 +53,12 @@ export class Call {
   #payment: OpenPayment | undefined;
   /** Whether the present payment may have been accepted by an earlier try. */
   #uncertain = false;
+  /** Whether a payment of an earlier call was dropped for a fresh challenge. */
+  #hasAskedAnew = false;
+  /** Whether the gateway was asked what became of the payment: the wallet signs that once. */
+  #hasInquired = false;
+  /** The same for all tries of a keyed call: lost answers cost no further credit. */
+  readonly #idempotencyKey: string;
 
   constructor(
     private readonly settings: Settings,
@@ -58,7 +66,10 @@ export class Call {
     private readonly runtime: Runtime,
     private readonly request: PaidRequest,
     private readonly limits: CallLimits,
-  ) {}
+  ) {
+    const bytes = [...runtime.bytes(16)];
+    this.#idempotencyKey = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
 
   async run(): Promise<SearchOutcome> {
     try {
@@ -98,8 +109,7 @@ export class Call {
 
     const challenge = answer.status === 402 ? readChallenge(answer.headers) : undefined;
     if (this.payer && this.#payment) {
-      await this.#judge(this.payer, this.#payment, answer, challenge);
-      return undefined;
+      return await this.#judge(this.payer, this.#payment, answer, challenge);
     }
     if (this.payer && challenge && !this.limits.mayOnlyResume) {
       await this.#sign(this.payer, challenge, answer);
@@ -117,6 +127,7 @@ export class Call {
       timeoutMs: limits.timeoutMs,
       signal: limits.signal,
       headers: {
+        ...(settings.apiKey === undefined ? {} : { 'idempotency-key': this.#idempotencyKey }),
         ...limits.headers,
         accept: 'application/json',
         'content-type': 'application/json',
@@ -135,7 +146,9 @@ export class Call {
 
   async #sign(payer: Payer, challenge: Challenge, answer: Answer): Promise<void> {
     if (this.limits.signal?.aborted === true) throw new AbortedError('the call was aborted');
-    this.#payment = await payer.sign(this.request, challenge, answer.headers);
+    const { signal } = this.limits;
+    const { headers } = answer;
+    this.#payment = await payer.sign(this.request, challenge, { headers, signal });
     this.#signatures += 1;
     // A call beside this one for the same search may have sent it already.
     this.#uncertain = this.#payment.shared;
@@ -147,41 +160,87 @@ export class Call {
     payment: OpenPayment,
     answer: Answer,
     challenge: Challenge | undefined,
-  ): Promise<void> {
+  ): Promise<SearchOutcome | undefined> {
     const verdict = judge(answer, codeOf(answer), challenge?.error, this.#uncertain);
-    const error = errorOf(answer, challenge, this.runtime.nowMs());
     if (verdict === 'unknown') {
       if (answer.status !== 429) this.#uncertain = true;
-      await this.#retryOrThrow(answer, challenge);
-      return;
+      if (isRetryable(answer.status)) {
+        await this.#retryOrThrow(answer, challenge);
+        return undefined;
+      }
     }
+    const error = errorOf(answer, challenge, this.runtime.nowMs());
     const reason = readReceipt(answer.headers)?.reason ?? challenge?.error ?? error.code;
     const more = reason === undefined ? {} : { reason };
     this.settings.log.warn('the payment was not taken', { verdict, reason });
-    if (verdict === 'used' || verdict === 'lost') {
-      const what = verdict === 'used' ? 'was used on chain' : 'may have been used on chain';
-      const message = `the payment ${what}, and its reply can no longer be fetched`;
-      const lost = new PaymentLostError(message, { cause: error });
-      const status = verdict === 'used' ? 'paid' : 'refused';
-      lost.payment = await payer.close(payment.record, status, more);
-      throw lost;
+    if (verdict === 'refused' || verdict === 'refused-finally') {
+      await this.#replace(payer, payment, { answer, challenge, error, more, verdict });
+      return undefined;
     }
-    const view = await payer.close(payment.record, 'refused', more);
-    const maySignAnew = verdict === 'refused' && !this.limits.mayOnlyResume;
+    // The books know more than this answer says.
+    const learned = await this.#inquire(payer, payment, answer);
+    if (learned.kind === 'answered') {
+      return await this.#finish(learned.answer, readSearchResponse(learned.answer));
+    }
+    if (learned.kind === 'uncharged') {
+      const closed = { answer, challenge, error, more, verdict: 'refused' } as const;
+      await this.#replace(payer, payment, closed);
+      return undefined;
+    }
+    const isCharged = learned.kind === 'charged';
+    if (!isCharged && (verdict === 'unknown' || learned.kind === 'undecided')) throw error;
+    const isUsed = isCharged || verdict === 'used';
+    const what = isUsed ? 'was used on chain' : 'may have been used on chain';
+    const message = `the payment ${what}, and its reply can no longer be fetched`;
+    const lost = new PaymentLostError(message, { cause: error });
+    const { transaction } = { transaction: undefined, ...learned };
+    const facts = { ...more, ...(transaction !== undefined && { transaction }) };
+    lost.payment = await payer.close(payment.record, isUsed ? 'paid' : 'refused', facts);
+    throw lost;
+  }
+
+  /** Closes a payment that will not be used; signs another one where that can help. */
+  async #replace(
+    payer: Payer,
+    payment: OpenPayment,
+    refusal: {
+      readonly answer: Answer;
+      readonly challenge: Challenge | undefined;
+      readonly error: Search402Error;
+      readonly more: { readonly reason?: string };
+      readonly verdict: 'refused' | 'refused-finally';
+    },
+  ): Promise<void> {
+    const { answer, challenge, error } = refusal;
+    const view = await payer.close(payment.record, 'refused', refusal.more);
+    const maySignAnew = refusal.verdict === 'refused' && !this.limits.mayOnlyResume;
     if (maySignAnew && challenge && this.#signatures < SIGNATURES_PER_CALL_MAX) {
       this.#payment = undefined;
       await this.#sign(payer, challenge, answer);
       return;
     }
-    if (maySignAnew && this.#signatures === 0) {
+    if (maySignAnew && this.#signatures === 0 && !this.#hasAskedAnew) {
       // A payment from an earlier call, and no fresh challenge: ask for one.
       this.#payment = undefined;
       this.#uncertain = false;
-      this.#signatures += 1;
+      this.#hasAskedAnew = true;
       return;
     }
     error.payment = view;
     throw error;
+  }
+
+  async #inquire(payer: Payer, payment: OpenPayment, { headers }: Answer): Promise<Learned> {
+    if (this.#hasInquired) return { kind: 'unknown' };
+    this.#hasInquired = true;
+    const { timeoutMs, signal } = this.limits;
+    const options = { fetch: this.settings.fetch, timeoutMs, signal, headers };
+    const learned = await payer.inquire(payment, options).catch((error: unknown): Learned => {
+      if (error instanceof SigningError) return { kind: 'unknown' };
+      throw error;
+    });
+    this.settings.log.info('asked for the payment', { learned: learned.kind });
+    return learned;
   }
 
   async #finish(answer: Answer, data: SearchResponse): Promise<SearchOutcome> {

@@ -8,7 +8,7 @@ import {
   type ClientOptions,
   type Settings,
 } from './options.js';
-import { spent } from './payment/caps.js';
+import { createDefaultStore } from './payment/default-store.js';
 import { Payer, viewOf } from './payment/payer.js';
 import type { Quote } from './payment/record.js';
 import { realRuntime, type Runtime } from './runtime.js';
@@ -31,7 +31,10 @@ export class Payments {
 
   /** Atomic USDC that counts towards the caps: of the last 24 hours, and in all. */
   async spent(): Promise<{ dayUnits: bigint; totalUnits: bigint }> {
-    return spent(await this.payer.store.list(), this.runtime.nowMs());
+    return await this.payer.store.read((view) => {
+      const { dayUnits, totalUnits } = view.spent(this.runtime.nowMs());
+      return { dayUnits, totalUnits };
+    });
   }
 
   /**
@@ -71,7 +74,9 @@ export class Search402 {
     this.#settings = resolveOptions(options);
     this.#runtime = runtime;
     if (!options.wallet) return;
-    const payer = createPayer(options.wallet, options.payment ?? {}, runtime);
+    const { payment = {}, wallet } = options;
+    const store = payment.store ?? createDefaultStore(this.#settings.log);
+    const payer = createPayer(wallet, payment, store, runtime);
     this.#payer = payer;
     const { url } = this.#settings;
     this.#payments = new Payments(

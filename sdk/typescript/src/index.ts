@@ -12,5 +12,14 @@ export type { Caps } from './payment/caps.js';
 export { formatUsd, parseMoney, type Money } from './payment/money.js';
 export type { PaymentOptions } from './payment/payer.js';
 export type { PaymentRecord, PaymentStatus, Quote } from './payment/record.js';
-export { MemoryStore, type PaymentStore, type Records } from './payment/store.js';
-export type { AccountWallet, Hex, ProviderWallet, TypedData, Wallet } from './payment/wallet.js';
+export { MemoryStore } from './payment/store.js';
+export type { PaymentStore, Spent, StoreView } from './payment/store-view.js';
+export type { Hex } from './hex.js';
+export type {
+  AccountWallet,
+  ProviderWallet,
+  SignedData,
+  StatusTypedData,
+  TypedData,
+  Wallet,
+} from './payment/wallet.js';

@@ -14,10 +14,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The `code` of an error answer, if it has one. */
+/** The `code` of an error answer, if it is one of the service's form: its body repeats the status. */
 export function codeOf(answer: Answer): string | undefined {
   const body = parseJson(answer.text);
-  return isObject(body) && typeof body.code === 'string' ? body.code : undefined;
+  if (!isObject(body) || body.status !== answer.status) return undefined;
+  return typeof body.code === 'string' ? body.code : undefined;
 }
 
 function isSearchResponse(value: unknown): value is SearchResponse {

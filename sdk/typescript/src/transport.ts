@@ -10,10 +10,10 @@ export interface Answer {
   readonly text: string;
 }
 
-/** One try. */
+/** One try: a POST with its body, or a GET without one. */
 export interface Try {
   readonly url: string;
-  readonly body: string;
+  readonly body?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +38,7 @@ async function readText(response: Response): Promise<string> {
 }
 
 /**
- * Sends one POST and reads its whole answer.
+ * Sends one request and reads its whole answer.
  * @throws {TimeoutError} after `timeoutMs`, body included
  * @throws {AbortedError} when the caller's signal aborts
  * @throws {ConnectionError} when no complete answer arrives
@@ -51,9 +51,9 @@ export async function sendOnce(fetcher: typeof fetch, request: Try): Promise<Ans
   const timer = setTimeout(onAbort, request.timeoutMs);
   try {
     const response = await fetcher(request.url, {
-      method: 'POST',
+      method: request.body === undefined ? 'GET' : 'POST',
       headers: request.headers,
-      body: request.body,
+      ...(request.body !== undefined && { body: request.body }),
       // Credentials never follow a redirect.
       redirect: 'manual',
       signal: stop.signal,

@@ -1,9 +1,10 @@
 """The official client of search402: with an API key, or paid per search in USDC over x402."""
 
 from ._async_client import AsyncSearch402
-from ._caps import Spent
 from ._client import Search402
 from ._money import Money, format_usd, parse_money
+from ._status import GatewayStatus, PaymentState
+from ._version import __version__
 from .errors import (
     ERROR_CODES,
     APIConnectionError,
@@ -42,21 +43,10 @@ from .models import (
     SearchResult,
     SearchResultItem,
 )
-from .payments import (
-    BASE_MAINNET,
-    BASE_USDC,
-    FileStore,
-    MemoryStore,
-    PaymentOptions,
-    PaymentRecord,
-    PaymentStatus,
-    PaymentStore,
-    PaymentView,
-    Quote,
-)
+from .options import BASE_MAINNET, BASE_USDC, PaymentOptions
+from .records import PaymentRecord, PaymentStatus, PaymentView, Quote, Spent
 from .signers import PrivateKeySigner, Signer
-
-__version__ = "2.0.0"
+from .stores import FileStore, MemoryStore, PaymentStore, default_store_path
 
 __all__ = [
     "BASE_MAINNET",
@@ -73,6 +63,7 @@ __all__ = [
     "ConflictError",
     "FileStore",
     "FoundBy",
+    "GatewayStatus",
     "MemoryStore",
     "MergedResult",
     "MethodNotAllowedError",
@@ -85,6 +76,7 @@ __all__ = [
     "PaymentOptions",
     "PaymentRecord",
     "PaymentRequiredError",
+    "PaymentState",
     "PaymentStatus",
     "PaymentStore",
     "PaymentView",
@@ -109,6 +101,8 @@ __all__ = [
     "Spent",
     "UnprocessableContentError",
     "UnsupportedMediaTypeError",
+    "__version__",
+    "default_store_path",
     "format_usd",
     "parse_money",
 ]

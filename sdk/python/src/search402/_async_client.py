@@ -1,29 +1,24 @@
-"""The async client, for asyncio."""
+"""The client that programs use."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
+import copy
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import httpx
 
-from ._base import BODY_BYTES_MAX, BaseClient, quote_from
-from ._caps import Spent, spent
-from ._effects import Answer, Ask, Effect, Flow, Lock, Run, Send, Sleep, Unlock
+from ._async_io import AsyncPerformer
+from ._base import BaseClient, quote_from
+from ._effects import Flow
 from ._many import check_many, merge
 from ._runtime import Runtime
-from .errors import (
-    APIConnectionError,
-    APITimeoutError,
-    ConfigurationError,
-    PaymentRequiredError,
-    ProtocolError,
-)
+from ._status import PaymentState
+from .errors import ConfigurationError, PaymentRequiredError
 from .models import SearchManyResponse, SearchOutcome, SearchResponse
-from .payments import PaymentOptions, PaymentRecord, PaymentView, Quote
+from .options import PaymentOptions
+from .records import PaymentRecord, PaymentView, Quote, Spent
 from .signers import Signer
 
 T = TypeVar("T")
@@ -32,7 +27,8 @@ T = TypeVar("T")
 class AsyncSearch402:
     """A client of one search402 service, with an API key or with a wallet.
 
-    The same surface as :class:`Search402`, with ``await``. For one event loop.
+    The blocking and the async client have the same methods. Threads may share the blocking one;
+    the async one belongs to one event loop.
 
     Example:
         >>> client = AsyncSearch402(api_key="s402_live_...")
@@ -65,7 +61,7 @@ class AsyncSearch402:
             max_retries: Retries after the first try, 0 to 10.
             timeout: Seconds for each try, its body included.
             headers: Added to every request; they cannot replace the credentials.
-            http_client: Your own ``httpx.AsyncClient``; it is not closed by this one.
+            http_client: Your own client of httpx; it is not closed by this one.
 
         Raises:
             ConfigurationError: when something cannot be right.
@@ -83,12 +79,13 @@ class AsyncSearch402:
         )
         self._http = http_client or httpx.AsyncClient()
         self._owns_http = http_client is None
-        self._sections: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._performer = AsyncPerformer(self._http, self._base.runtime)
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, and the store unless it was given."""
         if self._owns_http:
             await self._http.aclose()
+            self._base.close()
 
     async def __aenter__(self) -> AsyncSearch402:
         return self
@@ -100,6 +97,31 @@ class AsyncSearch402:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    def with_options(
+        self,
+        *,
+        base_url: str | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> AsyncSearch402:
+        """Return a client with other settings; what is not given stays as it is.
+
+        It shares credentials, connections, the store and the caps with this one, and works until
+        this one is closed.
+
+        Args:
+            base_url: Another address.
+            max_retries: Retries after the first try, 0 to 10.
+            timeout: Seconds for each try.
+            headers: Added to those of this client.
+
+        """
+        other = copy.copy(self)
+        other._base = self._base.with_options(base_url, max_retries, timeout, headers)
+        other._owns_http = False
+        return other
 
     async def search(
         self,
@@ -181,22 +203,19 @@ class AsyncSearch402:
         """
         unique = check_many(queries, concurrency)
 
-        slots = asyncio.Semaphore(concurrency)
-
         async def one(query: str) -> SearchResponse | Exception:
             try:
-                async with slots:
-                    return await self.search(
-                        query,
-                        max_results=max_results,
-                        max_description_length=max_description_length,
-                        max_retries=max_retries,
-                        timeout=timeout,
-                    )
+                return await self.search(
+                    query,
+                    max_results=max_results,
+                    max_description_length=max_description_length,
+                    max_retries=max_retries,
+                    timeout=timeout,
+                )
             except Exception as error:
                 return error
 
-        outcomes = await asyncio.gather(*map(one, unique))
+        outcomes = await self._performer.map(one, unique, concurrency)
         return merge(unique, dict(zip(unique, outcomes, strict=True)))
 
     async def quote(self, query: str = "price") -> Quote:
@@ -221,7 +240,20 @@ class AsyncSearch402:
 
     async def spent(self) -> Spent:
         """Return what counts towards the caps, in atomic USDC."""
-        return spent(await self._records(), self._base.runtime.now_ms())
+        return await self._drive(self._base.spent())
+
+    async def payment_state(self, payment_id: str) -> PaymentState:
+        """Ask the service what became of a payment in the store; the wallet signs the question.
+
+        Args:
+            payment_id: The ``id`` of one of :meth:`payments`.
+
+        Raises:
+            APIError: when the service does not tell.
+            ConfigurationError: without a wallet, or when the store does not hold the payment.
+
+        """
+        return await self._drive(self._base.payment_state(payment_id))
 
     async def resume_payments(self) -> tuple[list[SearchOutcome], list[Exception]]:
         """Send every payment whose outcome is not known once more.
@@ -239,14 +271,14 @@ class AsyncSearch402:
         return outcomes, failures
 
     async def _records(self) -> Sequence[PaymentRecord]:
-        return await asyncio.to_thread(self._base.payer().store.list)
+        return await self._drive(self._base.records())
 
     async def _drive(self, flow: Flow[T]) -> T:
         try:
             effect = next(flow)
             while True:
                 try:
-                    result = await self._perform(effect)
+                    result = await self._performer.perform(effect)
                 except BaseException as error:
                     effect = flow.throw(error)
                 else:
@@ -254,51 +286,3 @@ class AsyncSearch402:
         except StopIteration as stop:
             value: T = stop.value
             return value
-
-    async def _perform(self, effect: Effect) -> Any:
-        match effect:
-            case Send():
-                return await self._send(effect)
-            case Sleep(seconds):
-                await self._base.runtime.sleep_async(seconds)
-            case Run(work):
-                return await asyncio.to_thread(work)
-            case Ask(work):
-                result = work()
-                return await result if inspect.isawaitable(result) else result
-            case Lock(key):
-                lock, users = self._sections.get(key, (asyncio.Lock(), 0))
-                self._sections[key] = (lock, users + 1)
-                await lock.acquire()
-            case Unlock(key):
-                lock, users = self._sections.pop(key)
-                if users > 1:
-                    self._sections[key] = (lock, users - 1)
-                lock.release()
-        return None
-
-    async def _send(self, effect: Send) -> Answer:
-        try:
-            return await asyncio.wait_for(self._receive(effect), effect.timeout)
-        except (asyncio.TimeoutError, httpx.TimeoutException) as error:
-            message = f"no complete answer within {effect.timeout} s"
-            raise APITimeoutError(message) from error
-        except httpx.HTTPError as error:
-            raise APIConnectionError(f"no complete answer from {effect.url}: {error}") from error
-
-    async def _receive(self, effect: Send) -> Answer:
-        async with self._http.stream(
-            "POST",
-            effect.url,
-            content=effect.body.encode(),
-            headers=dict(effect.headers),
-            timeout=effect.timeout,
-            # Credentials never follow a redirect.
-            follow_redirects=False,
-        ) as response:
-            body = bytearray()
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > BODY_BYTES_MAX:
-                    raise ProtocolError("the answer is larger than any search answer can be")
-            return Answer(response.status_code, response.headers, body.decode(errors="replace"))

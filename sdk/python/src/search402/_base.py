@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ._call import Call, CallLimits
-from ._effects import Flow
+from ._effects import Flow, run
+from ._inquiry import Inquiry
 from ._payer import PaidRequest, Payer
 from ._runtime import Runtime
 from ._settings import (
+    check_base_url,
     check_retries,
     check_timeout,
     lower_cased,
     resolve_settings,
     search_body,
 )
+from ._status import PaymentState
 from .errors import ConfigurationError, PaymentRequiredError
 from .models import SearchOutcome
-from .payments import PaymentOptions, PaymentRecord, Quote
+from .options import PaymentOptions
+from .records import PaymentRecord, Quote, Spent
 from .signers import Signer
-
-#: More than twenty results of 8,000 characters can take, however they are escaped.
-BODY_BYTES_MAX = 16 * 1024 * 1024
 
 
 class BaseClient:
@@ -51,6 +53,48 @@ class BaseClient:
         )
         self.runtime = runtime
         self._payer = Payer(wallet, payment or PaymentOptions(), runtime) if wallet else None
+
+    def with_options(
+        self,
+        base_url: str | None,
+        max_retries: int | None,
+        timeout: float | None,
+        headers: Mapping[str, str] | None,
+    ) -> BaseClient:
+        """Return a copy with other settings; it shares the payer."""
+        limits = self.limits(max_retries, timeout, headers)
+        other = copy.copy(self)
+        other.settings = dataclasses.replace(
+            self.settings,
+            base_url=self.settings.base_url if base_url is None else check_base_url(base_url),
+            max_retries=limits.max_retries,
+            timeout=limits.timeout,
+            headers=limits.headers,
+        )
+        return other
+
+    def close(self) -> None:
+        """Close what this client opened for itself."""
+        if self._payer is not None:
+            self._payer.close_store()
+
+    def records(self) -> Flow[Sequence[PaymentRecord]]:
+        """Return the flow that reads the whole store."""
+        return (yield from run(self.payer().store.list))
+
+    def spent(self) -> Flow[Spent]:
+        """Return the flow that reads what counts towards the caps."""
+        store = self.payer().store
+        return (yield from run(lambda: store.spent(self.runtime.now_ms())))
+
+    def payment_state(self, payment_id: str) -> Flow[PaymentState]:
+        """Return the flow that asks the gateway about one payment in the store."""
+        payer = self.payer()
+        record = yield from run(lambda: payer.store.get(payment_id))
+        if record is None:
+            raise ConfigurationError("no payment with this id is in the store")
+        inquiry = Inquiry(payer, self.runtime, self.settings.timeout, self.settings.headers)
+        return (yield from inquiry.state(record, self.runtime.now_ms() // 1000))
 
     def payer(self) -> Payer:
         """Return the payer, or raise ConfigurationError."""

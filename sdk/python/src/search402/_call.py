@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 from ._effects import Answer, Flow, Send, Sleep, send
+from ._inquiry import Inquiry, verdict_after
 from ._log import logger
 from ._payer import OpenPayment, PaidRequest, Payer
+from ._reply import error_of, parse_json
 from ._retry import is_retryable, retry_after_seconds, retry_delay_seconds
 from ._runtime import Runtime
 from ._settings import Settings
-from ._verdict import judge
-from ._wire import Challenge, read_challenge, read_receipt
-from .errors import (
-    APIConnectionError,
-    APIError,
-    PaymentLostError,
-    PaymentRequiredError,
-    ProtocolError,
-    Search402Error,
-    error_class,
-)
+from ._verdict import Verdict, judge
+from ._wire import Challenge, read_challenge, read_receipt, server_seconds
+from .errors import APIConnectionError, PaymentLostError, ProtocolError, Search402Error
 from .models import SearchOutcome, SearchResponse, parse_search_response
 
 #: A refused payment is replaced at most once in a call: more would hand out signatures.
@@ -67,6 +60,10 @@ class Call:
         self._payment: OpenPayment | None = None
         #: Whether the present payment may have been accepted by an earlier try.
         self._uncertain = False
+        #: Whether the gateway was asked what became of the payment: the wallet signs that once.
+        self._has_inquired = False
+        #: The same for every try of this call, so that a lost answer costs no second credit.
+        self._idempotency_key = runtime.token_bytes(16).hex()
 
     def run(self) -> Flow[SearchOutcome]:
         """Search, and pay if asked to."""
@@ -89,7 +86,7 @@ class Call:
         try:
             answer = yield from self._send()
             if answer.status == 200:
-                data = parse_search_response(_parse_json(answer.text))
+                data = parse_search_response(parse_json(answer.text))
         except APIConnectionError as error:
             # The payment may have arrived: only the same one may be sent again.
             self._uncertain = True
@@ -102,8 +99,8 @@ class Call:
             return (yield from self._finish(answer, data))
         challenge = read_challenge(answer.headers) if answer.status == 402 else None
         if self._payer is not None and self._payment is not None:
-            yield from self._judge(self._payer, self._payment, answer, challenge)
-        elif self._payer is not None and challenge and not self._limits.may_only_resume:
+            return (yield from self._judge(self._payer, self._payment, answer, challenge))
+        if self._payer is not None and challenge and not self._limits.may_only_resume:
             yield from self._sign(self._payer, challenge, answer)
         else:
             yield from self._retry_or_raise(answer, challenge)
@@ -117,6 +114,7 @@ class Call:
         }
         if self._settings.api_key is not None:
             headers["authorization"] = f"Bearer {self._settings.api_key}"
+            headers.setdefault("idempotency-key", self._idempotency_key)
         if self._payment is not None:
             headers["payment-signature"] = self._payment.header
         self._tries += 1
@@ -138,16 +136,21 @@ class Call:
 
     def _judge(
         self, payer: Payer, payment: OpenPayment, answer: Answer, challenge: Challenge | None
-    ) -> Flow[None]:
-        """Learn from an answer what became of the payment; raise unless there is a next try."""
-        error = _error_of(answer, challenge, self._runtime.now_ms())
+    ) -> Flow[SearchOutcome | None]:
+        """Learn what became of the payment; raise unless there is a next try."""
+        error = error_of(answer, challenge, self._runtime.now_ms())
         challenge_error = challenge.error if challenge else None
         verdict = judge(answer.status, answer.headers, error.code, challenge_error, self._uncertain)
+        is_open = verdict in ("unknown", "used", "lost")
+        if is_open and not is_retryable(answer.status) and not self._has_inquired:
+            outcome, verdict = yield from self._inquire(payer, payment, answer, verdict)
+            if outcome is not None:
+                return outcome
         if verdict == "unknown":
             if answer.status != 429:
                 self._uncertain = True
             yield from self._retry_or_raise(answer, challenge)
-            return
+            return None
         receipt = read_receipt(answer.headers)
         reason = (receipt.reason if receipt else None) or challenge_error or error.code
         logger.warning("the payment was not taken: %s, %s", verdict, reason)
@@ -162,15 +165,35 @@ class Call:
         if may_sign_anew and challenge and self._signatures < _SIGNATURES_PER_CALL_MAX:
             self._payment = None
             yield from self._sign(payer, challenge, answer)
-            return
+            return None
         if may_sign_anew and self._signatures == 0:
             # A payment from an earlier call, and no fresh challenge: ask for one.
             self._payment = None
             self._uncertain = False
             self._signatures += 1
-            return
+            return None
         error.payment = view
         raise error
+
+    def _inquire(
+        self, payer: Payer, payment: OpenPayment, answer: Answer, verdict: Verdict
+    ) -> Flow[tuple[SearchOutcome | None, Verdict]]:
+        """Ask the gateway for the truth about a payment, and for its reply."""
+        self._has_inquired = True
+        inquiry = Inquiry(payer, self._runtime, self._limits.timeout, self._limits.headers)
+        issued_at = server_seconds(answer.headers, self._runtime.now_ms())
+        state = yield from inquiry.try_state(payment.record, issued_at)
+        if state == "later":
+            return None, "unknown"
+        if state == "never":
+            return None, verdict
+        logger.info("the gateway says of the payment: %s", state.status)
+        if state.replayable:
+            reply = yield from inquiry.try_reply(payment.record, issued_at)
+            if reply is not None:
+                self._tries += 1
+                return (yield from self._finish(*reply)), verdict
+        return None, verdict_after(state, payment.record.valid_before)
 
     def _finish(self, answer: Answer, data: SearchResponse) -> Flow[SearchOutcome]:
         payment = None
@@ -184,7 +207,7 @@ class Call:
 
     def _retry_or_raise(self, answer: Answer, challenge: Challenge | None) -> Flow[None]:
         now_ms = self._runtime.now_ms()
-        error = _error_of(answer, challenge, now_ms)
+        error = error_of(answer, challenge, now_ms)
         if not is_retryable(answer.status):
             raise error
         yield from self._wait_or_raise(error, retry_after_seconds(answer.headers, now_ms))
@@ -196,40 +219,3 @@ class Call:
         self._retries += 1
         logger.info("retry %d in %.1f s, because %s", self._retries, delay, error)
         yield Sleep(delay)
-
-
-def _parse_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _error_of(answer: Answer, challenge: Challenge | None, now_ms: int) -> APIError:
-    """Return the typed error for an answer that is not a 200."""
-    parsed = _parse_json(answer.text)
-    fields = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
-
-    def field(name: str) -> str | None:
-        value = fields.get(name)
-        return value if isinstance(value, str) else None
-
-    code = field("code")
-    error = error_class(answer.status, code)(
-        status=answer.status,
-        headers=answer.headers,
-        body=answer.text if parsed is None else parsed,
-        code=code,
-        title=field("title"),
-        detail=field("detail"),
-        request_id=field("requestId") or answer.headers.get("x-request-id"),
-        retry_after_seconds=retry_after_seconds(answer.headers, now_ms),
-    )
-    if isinstance(error, PaymentRequiredError):
-        receipt = read_receipt(answer.headers)
-        error.reason = (receipt.reason if receipt else None) or (
-            challenge.error if challenge else None
-        )
-        if challenge and challenge.requirements:
-            error.quote = challenge.requirements[0].quote
-    return error

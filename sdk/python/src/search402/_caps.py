@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from ._money import format_usd, parse_money
 from .errors import CapExceededError, ConfigurationError
-from .payments import PaymentOptions, PaymentRecord
-
-_DAY_MS = 24 * 60 * 60 * 1000
-
-
-@dataclass(frozen=True)
-class Spent:
-    """Atomic USDC that counts towards the caps."""
-
-    #: Within the last 24 hours.
-    day_units: int
-    total_units: int
-
-
-def spent(records: Iterable[PaymentRecord], now_ms: int) -> Spent:
-    """Sum what counts: every signature that left this process."""
-    day = total = 0
-    for record in records:
-        if record.counts(now_ms):
-            total += record.amount_units
-            if record.created_at_ms > now_ms - _DAY_MS:
-                day += record.amount_units
-    return Spent(day, total)
+from .options import PaymentOptions
+from .records import Spent
 
 
 @dataclass(frozen=True)
@@ -58,14 +36,13 @@ class Caps:
         except ValueError as error:
             raise ConfigurationError(f"a cap cannot be read: {error}") from error
 
-    def check(self, records: Iterable[PaymentRecord], amount: int, now_ms: int) -> None:
+    def check(self, before: Spent, amount: int) -> None:
         """Pass when ``amount`` fits on top of what counts already.
 
         Raises:
             CapExceededError: when it does not.
 
         """
-        before = spent(records, now_ms)
         _check("max_per_request", self.max_per_request, 0, amount)
         _check("max_per_day", self.max_per_day, before.day_units, amount)
         if self.max_total is not None:

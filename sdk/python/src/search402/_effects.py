@@ -12,6 +12,9 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
+#: More than twenty results of 8,000 characters can take, however they are escaped.
+BODY_BYTES_MAX = 16 * 1024 * 1024
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -24,12 +27,23 @@ class Answer:
 
 @dataclass(frozen=True)
 class Send:
-    """Send one POST; the result is an Answer, or an APIConnectionError is raised."""
+    """Send one request; the result is an Answer, or an APIConnectionError is raised."""
 
     url: str
-    body: str
+    #: Sent with POST; without one the request is a GET.
+    body: str | None
     headers: Mapping[str, str]
     timeout: float
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return "GET" if self.body is None else "POST"
+
+    @property
+    def content(self) -> bytes | None:
+        """The body's bytes."""
+        return None if self.body is None else self.body.encode()
 
 
 @dataclass(frozen=True)

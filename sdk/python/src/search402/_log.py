@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from typing import TextIO
 
 logger = logging.getLogger("search402")
 
@@ -25,7 +26,22 @@ class _Redacting(logging.Filter):
         return True
 
 
+class _Printing(logging.StreamHandler[TextIO]):
+    """Prints to the standard error, unless the program has set up logging of its own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:
+            super().emit(record)
+
+
+def set_up(level: str) -> None:
+    """Set the level and print, as ``SEARCH402_LOG`` asks; anything but a level is no wish."""
+    if level.upper() in ("DEBUG", "INFO", "WARN", "WARNING", "ERROR"):
+        logger.setLevel(level.upper())
+        handler = _Printing()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+        logger.addHandler(handler)
+
+
 logger.addFilter(_Redacting())
-_level = os.environ.get("SEARCH402_LOG", "").strip().upper()
-if _level in ("DEBUG", "INFO", "WARN", "WARNING", "ERROR"):
-    logger.setLevel(_level)
+set_up(os.environ.get("SEARCH402_LOG", "").strip())

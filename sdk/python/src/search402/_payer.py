@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ._caps import Caps
-from ._effects import Ask, Flow, Lock, Unlock, run
+from ._effects import Ask, Flow, Lock, Sleep, Unlock, run
 from ._runtime import Runtime
+from ._status import STATUS_TYPES, audience_of, proof_header, status_question
 from ._wire import (
     TRANSFER_TYPES,
     Challenge,
@@ -22,8 +23,15 @@ from ._wire import (
     transfer_authorization,
 )
 from .errors import PaymentError, SigningError
-from .payments import MemoryStore, PaymentOptions, PaymentRecord, PaymentView
+from .options import PaymentOptions
+from .records import PaymentRecord, PaymentView, Quote, Spent
 from .signers import Signer
+from .stores import FileStore, PaymentStore, default_store_path
+
+#: How long another process may take to sign for the same search before its reservation is taken
+#: over. It may have been killed; if it was only slow, it finds out before its payment leaves it.
+_SIGNING_PATIENCE_SECONDS = 60.0
+_SIGNING_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,12 @@ class PaidRequest:
     body: str
 
 
+def _shared(record: PaymentRecord | None) -> OpenPayment | None:
+    if record is None or record.header is None:
+        return None
+    return OpenPayment(record, record.header, shared=True)
+
+
 class Payer:
     """One wallet with its limits and its memory."""
 
@@ -52,21 +66,23 @@ class Payer:
         self._options = options
         self._runtime = runtime
         self._caps = Caps.of(options)
-        self.store = options.store if options.store is not None else MemoryStore()
+        self.store: PaymentStore
+        self._own_store: FileStore | None = None
+        if options.store is None:
+            self.store = self._own_store = FileStore(default_store_path())
+        else:
+            self.store = options.store
+
+    def close_store(self) -> None:
+        """Close the store, unless it is the caller's."""
+        if self._own_store is not None:
+            self._own_store.close()
 
     def open_for(self, request: PaidRequest) -> Flow[OpenPayment | None]:
         """Find the payment of this wallet for this very request whose outcome is not known."""
-        records = yield from run(self.store.list)
         payer = self._wallet.address.lower()
-        for record in records:
-            if (
-                record.status == "open"
-                and (record.url, record.body) == (request.url, request.body)
-                and record.payer == payer
-                and record.header is not None
-            ):
-                return OpenPayment(record, record.header, shared=True)
-        return None
+        found = yield from run(lambda: self.store.find_open(payer, request.url, request.body))
+        return _shared(found)
 
     def sign(
         self, request: PaidRequest, challenge: Challenge, headers: Mapping[str, str]
@@ -83,11 +99,11 @@ class Payer:
         yield Lock(key)
         try:
             already = yield from self.open_for(request)
-            return already or (yield from self._sign(request, challenge, headers))
+            return already or (yield from self._approve_and_sign(request, challenge, headers))
         finally:
             yield Unlock(key)
 
-    def _sign(
+    def _approve_and_sign(
         self, request: PaidRequest, challenge: Challenge, headers: Mapping[str, str]
     ) -> Flow[OpenPayment]:
         requirement = choose_requirement(challenge, self._options)
@@ -95,8 +111,35 @@ class Payer:
         approve = self._options.approve
         if approve is not None and not (yield Ask(lambda: approve(quote))):
             raise PaymentError("the caller did not approve the payment; nothing was signed")
+        waited = 0.0
+        was_taken_over = False
+        while True:
+            draft = self._draft(request, requirement, headers)
+            held = yield from self._reserve(draft)
+            if held.id == draft.id:
+                mine = yield from self._sign(requirement, draft)
+                if mine is not None:
+                    return mine
+                was_taken_over = True
+                continue
+            shared = _shared(held)
+            if shared is not None:
+                return shared
+            if waited < _SIGNING_PATIENCE_SECONDS:
+                yield Sleep(_SIGNING_POLL_SECONDS)
+                waited += _SIGNING_POLL_SECONDS
+            elif was_taken_over:
+                # Taking it back would go on for ever between two slow wallets.
+                raise PaymentError("another process is signing for this search; call again later")
+            else:
+                yield from self._release(held)
+
+    def _draft(
+        self, request: PaidRequest, requirement: Requirement, headers: Mapping[str, str]
+    ) -> PaymentRecord:
         now_ms = self._runtime.now_ms()
-        reserved = PaymentRecord(
+        quote: Quote = requirement.quote
+        return PaymentRecord(
             id="0x" + self._runtime.token_bytes(32).hex(),
             status="signing",
             url=request.url,
@@ -108,47 +151,74 @@ class Payer:
             amount_units=quote.amount_units,
             created_at_ms=now_ms,
             valid_before=server_seconds(headers, now_ms) + quote.max_timeout_seconds,
+            audience=audience_of(requirement.resource, request.url),
         )
 
-        def reserve(records: Mapping[str, PaymentRecord]) -> PaymentRecord:
-            self._caps.check(records.values(), quote.amount_units, now_ms)
-            return reserved
+    def _reserve(self, draft: PaymentRecord) -> Flow[PaymentRecord]:
+        def check(spent: Spent) -> None:
+            self._caps.check(spent, draft.amount_units)
 
-        yield from run(lambda: self.store.update(reserve))
+        return (yield from run(lambda: self.store.reserve(draft, check)))
+
+    def _sign(self, requirement: Requirement, reserved: PaymentRecord) -> Flow[OpenPayment | None]:
+        """Sign what was reserved; None when it was taken over meanwhile: nothing may leave."""
         try:
-            header = yield from self._signed_header(requirement, reserved)
+            domain, message = transfer_authorization(
+                requirement, reserved.payer, reserved.id, reserved.valid_before
+            )
+            signature = yield from self._signature(domain, TRANSFER_TYPES, message)
+            header = payment_header(requirement, message, signature)
+            # Past its window it is of no use, and soon it stops counting towards the caps.
+            taken_ms = self._runtime.now_ms() - reserved.created_at_ms
+            if taken_ms >= requirement.quote.max_timeout_seconds * 1000:
+                raise PaymentError("signing took longer than the payment is valid")
             record = dataclasses.replace(reserved, status="open", header=header)
-
-            def commit(_: Mapping[str, PaymentRecord]) -> PaymentRecord:
-                # Past its window it is of no use, and soon it stops counting towards the caps.
-                if self._runtime.now_ms() - now_ms >= quote.max_timeout_seconds * 1000:
-                    raise PaymentError("signing took longer than the payment is valid")
-                return record
-
-            yield from run(lambda: self.store.update(commit))
+            is_mine = yield from run(lambda: self.store.replace(record, only_if=("signing",)))
         except GeneratorExit:
             raise
         except BaseException:
-            yield from self.close(reserved, "released")
+            yield from self._release(reserved)
             raise
+        if not is_mine:
+            return None
         self._tell(record)
         return OpenPayment(record, header, shared=False)
 
-    def _signed_header(self, requirement: Requirement, record: PaymentRecord) -> Flow[str]:
-        domain, message = transfer_authorization(
-            requirement, record.payer, record.id, record.valid_before
-        )
+    def _release(self, record: PaymentRecord) -> Flow[None]:
+        released = record.released()
+        yield from run(lambda: self.store.replace(released, only_if=("signing",)))
+
+    def _signature(
+        self,
+        domain: dict[str, Any],
+        types: dict[str, list[dict[str, str]]],
+        message: dict[str, Any],
+    ) -> Flow[str]:
         sign = self._wallet.sign_typed_data
         try:
-            signature: Any = yield Ask(lambda: sign(domain, TRANSFER_TYPES, message))
+            signature: Any = yield Ask(lambda: sign(domain, types, message))
         except Exception as error:
             raise SigningError(f"the wallet did not sign: {error}") from error
-        return payment_header(requirement, message, _signature_hex(signature))
+        return _signature_hex(signature)
+
+    def prove(self, record: PaymentRecord, issued_at: int) -> Flow[str | None]:
+        """Return the PAYMENT-PROOF header for a payment of this wallet; None where none can be.
+
+        Raises:
+            SigningError: when the wallet does not sign the question.
+
+        """
+        question = status_question(record, issued_at)
+        if question is None or record.payer != self._wallet.address.lower():
+            return None
+        domain, message = question
+        signature = yield from self._signature(domain, STATUS_TYPES, message)
+        return proof_header(message, signature)
 
     def close(
         self,
         record: PaymentRecord,
-        status: Literal["paid", "refused", "released"],
+        status: Literal["paid", "refused"],
         *,
         transaction: str | None = None,
         reason: str | None = None,
@@ -157,18 +227,12 @@ class Payer:
         closed = dataclasses.replace(
             record, status=status, transaction=transaction, reason=reason, header=None, body=None
         )
-        changed: list[PaymentRecord] = []
-
-        def change(records: Mapping[str, PaymentRecord]) -> PaymentRecord | None:
-            # Two calls may share a payment: `paid` is never taken back, nothing is told twice.
-            before = records.get(record.id)
-            if before is not None and before.status in ("paid", status):
-                return None
-            changed.append(closed)
-            return closed
-
-        yield from run(lambda: self.store.update(change))
-        if changed and status != "released":
+        # Two calls may share a payment: `paid` is never taken back, and nothing is told twice.
+        before: tuple[Literal["open", "refused"], ...] = ("open",)
+        if status == "paid":
+            before = ("open", "refused")
+        changed = yield from run(lambda: self.store.replace(closed, only_if=before))
+        if changed:
             self._tell(closed)
         return closed.view()
 

@@ -32,7 +32,14 @@ def http_date_seconds(text: str) -> float | None:
 
 
 def retry_after_seconds(headers: Mapping[str, str], now_ms: int) -> float | None:
-    """Read ``Retry-After``: a number or an HTTP date (RFC 9110, 10.2.3), never negative."""
+    """Read how long the server asks to wait, never negative.
+
+    ``Retry-After-Ms`` goes first, which some gateways send for waits below a second; then
+    ``Retry-After``: a number or an HTTP date (RFC 9110, 10.2.3).
+    """
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", milliseconds):
+        return float(milliseconds) / 1000
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ._version import __version__
 from .errors import ConfigurationError
-from .payments import PaymentOptions
+from .options import PaymentOptions
 from .signers import Signer
 
 DEFAULT_BASE_URL = "http://localhost:4020"
 _RETRIES_MAX = 10
+USER_AGENT = (
+    f"search402-python/{__version__} "
+    f"({platform.python_implementation()}/{platform.python_version()})"
+)
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,16 @@ class Settings:
     """What a client was told."""
 
     api_key: str | None
-    url: str
+    #: Of the service, without a slash at its end.
+    base_url: str
     max_retries: int
     timeout: float
     headers: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        """Where searches are sent."""
+        return f"{self.base_url}/search"
 
 
 def _environment(name: str) -> str | None:
@@ -47,13 +59,14 @@ def check_timeout(timeout: float) -> float:
     return timeout
 
 
-def _search_url(base_url: str) -> str:
+def check_base_url(base_url: str) -> str:
+    """Return the address without a slash at its end, or raise ConfigurationError."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError(f'base_url "{base_url}" must start with https:// or http://')
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigurationError("base_url must hold no user, query or fragment")
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/search"
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
 def lower_cased(headers: Mapping[str, str] | None) -> dict[str, str]:
@@ -79,6 +92,8 @@ def resolve_settings(
     """
     if api_key is not None and wallet is not None:
         raise ConfigurationError("give an api_key or a wallet, not both")
+    if wallet is not None:
+        check_wallet(wallet)
     if payment is not None and wallet is None:
         raise ConfigurationError("payment options need a wallet")
     if wallet is None and api_key is None:
@@ -87,11 +102,31 @@ def resolve_settings(
         raise ConfigurationError("the API key is empty or holds characters that no key has")
     return Settings(
         api_key=api_key,
-        url=_search_url(base_url or _environment("SEARCH402_BASE_URL") or DEFAULT_BASE_URL),
+        base_url=check_base_url(base_url or _environment("SEARCH402_BASE_URL") or DEFAULT_BASE_URL),
         max_retries=check_retries(max_retries),
         timeout=check_timeout(timeout),
-        headers=lower_cased(headers),
+        headers={"user-agent": USER_AGENT, **lower_cased(headers)},
     )
+
+
+def check_wallet(wallet: object) -> None:
+    """Pass what can pay; say clearly what cannot.
+
+    Raises:
+        ConfigurationError: which never repeats the value: it may be a private key.
+
+    """
+    if isinstance(wallet, (str, bytes)):
+        raise ConfigurationError(
+            "wallet must be a wallet, not text; for a private key: wallet=PrivateKeySigner(key)"
+        )
+    if not callable(getattr(wallet, "sign_typed_data", None)):
+        raise ConfigurationError(
+            f"wallet must have address and sign_typed_data; {type(wallet).__name__} has none"
+        )
+    address: object = getattr(wallet, "address", None)
+    if not isinstance(address, str) or not re.fullmatch("0x[0-9a-fA-F]{40}", address):
+        raise ConfigurationError("wallet.address must be 20 bytes of hex with 0x")
 
 
 def search_body(query: str, max_results: int | None, max_description_length: int | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from ._wire import read_receipt
+from .errors import ERROR_CODES
 
 #: - ``paid``: the search was answered.
 #: - ``unknown``: it may be settled, now or later. Only the same payment may be sent again.
@@ -35,14 +36,15 @@ def judge(
 ) -> Verdict:
     """Judge an answer to a paid request.
 
-    ``uncertain`` is whether an earlier try with this payment may have been accepted; then only
-    ``settlement_failed`` is believed, which the service says from its books. Any other refusal may
-    be about the second try alone: a window that has passed meanwhile, or a server that keeps no
-    books.
+    Only an answer with one of the service's codes can end a payment: whatever stands between may
+    answer 403 or 402 after the gateway has settled. ``uncertain`` is whether an earlier try with
+    this payment may have been accepted; then only ``settlement_failed`` is believed, which the
+    service says from its books. Any other refusal may be about the second try alone: a window that
+    has passed meanwhile, or a server that keeps no books.
     """
     if status == 200:
         return "paid"
-    if not 400 <= status < 500 or status in (408, 429):
+    if not 400 <= status < 500 or status in (408, 429) or code not in ERROR_CODES:
         return "unknown"
     if status != 402:
         return "unknown" if uncertain else "refused-finally"

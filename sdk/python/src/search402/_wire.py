@@ -14,7 +14,8 @@ from typing import Any, cast
 from ._money import format_usd
 from ._retry import http_date_seconds
 from .errors import PaymentNotAllowedError, ProtocolError
-from .payments import BASE_MAINNET, BASE_USDC, WINDOW_SECONDS_MAX, PaymentOptions, Quote
+from .options import BASE_MAINNET, BASE_USDC, PaymentOptions
+from .records import WINDOW_SECONDS_MAX, Quote
 
 #: A clock that is off by more than this is not corrected by the server's word.
 _SKEW_SECONDS_MAX = 15 * 60

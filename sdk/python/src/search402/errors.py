@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from .payments import PaymentView, Quote
+from ._dict import ToDict, plain
+from .records import PaymentView, Quote
 
 #: The service's closed list of ``code`` values.
 ERROR_CODES: frozenset[str] = frozenset(
@@ -16,6 +16,7 @@ ERROR_CODES: frozenset[str] = frozenset(
         "ambiguous_credentials",
         "missing_api_key",
         "invalid_api_key",
+        "invalid_payment_proof",
         "payment_required",
         "payment_invalid",
         "authorization_bound_to_other_request",
@@ -31,18 +32,30 @@ ERROR_CODES: frozenset[str] = frozenset(
         "unsupported_media_type",
         "unsupported_parameter",
         "invalid_parameter",
+        "idempotency_key_reused",
         "rate_limited",
         "internal_error",
         "upstream_error",
         "service_unavailable",
+        "payments_unavailable",
         "chain_unavailable",
+        "contract_payer_deferred",
         "settlement_pending",
+        "idempotency_pending",
         "upstream_timeout",
     }
 )
 
 
-class Search402Error(Exception):
+def _restore(
+    kind: type[Search402Error], args: tuple[Any, ...], fields: dict[str, Any]
+) -> Search402Error:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
+
+
+class Search402Error(Exception, ToDict):
     """The root of this package's errors.
 
     ``payment`` is the payment that the call had signed, if any. Its status ``open`` means that the
@@ -50,6 +63,35 @@ class Search402Error(Exception):
     """
 
     payment: PaymentView | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are pickled by their positional arguments, and some here have others.
+        return _restore, (type(self), self.args, self.__dict__.copy())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dict that ``json.dumps`` takes: for logs and for agents."""
+        fields = {**self.__dict__, "payment": self.payment}
+        known = {_DICT_NAMES[name]: plain(fields.get(name)) for name in _DICT_NAMES}
+        known = {name: value for name, value in known.items() if value is not None}
+        return {"error": type(self).__name__, "message": str(self), **known}
+
+
+#: What an error's dict holds, where the error has it. Headers are left out: they may be secret.
+_DICT_NAMES = {
+    "status": "status",
+    "code": "code",
+    "title": "title",
+    "detail": "detail",
+    "request_id": "requestId",
+    "retry_after_seconds": "retryAfterSeconds",
+    "reason": "reason",
+    "quote": "quote",
+    "cap": "cap",
+    "limit_units": "limitUnits",
+    "spent_units": "spentUnits",
+    "amount_units": "amountUnits",
+    "payment": "payment",
+}
 
 
 class ConfigurationError(Search402Error):
@@ -93,7 +135,7 @@ class APIError(Search402Error):
         self.detail = detail
         #: Quote it when you ask for support.
         self.request_id = request_id
-        #: From the ``Retry-After`` header.
+        #: From the ``Retry-After-Ms`` or ``Retry-After`` header.
         self.retry_after_seconds = retry_after_seconds
         self.headers = headers
         #: The parsed JSON body, or its text.

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from ._dict import ToDict
 from .errors import ProtocolError
-
-if TYPE_CHECKING:
-    from .payments import PaymentView
+from .records import PaymentView
 
 
 @dataclass(frozen=True)
-class SearchResultItem:
+class SearchResultItem(ToDict):
     """One found page."""
 
     title: str
@@ -23,7 +22,7 @@ class SearchResultItem:
 
 
 @dataclass(frozen=True)
-class SearchMetadata:
+class SearchMetadata(ToDict):
     """About the search."""
 
     #: Seconds that the search took.
@@ -31,7 +30,7 @@ class SearchMetadata:
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(ToDict):
     """The outcome of one search."""
 
     #: In ranked order, best first.
@@ -41,7 +40,7 @@ class SearchResult:
 
 
 @dataclass(frozen=True)
-class SearchResponse:
+class SearchResponse(ToDict):
     """The answer to one search."""
 
     request_id: str
@@ -49,7 +48,7 @@ class SearchResponse:
 
 
 @dataclass(frozen=True)
-class SearchOutcome:
+class SearchOutcome(ToDict):
     """A search response with what stood around it."""
 
     data: SearchResponse
@@ -62,7 +61,7 @@ class SearchOutcome:
 
 
 @dataclass(frozen=True)
-class FoundBy:
+class FoundBy(ToDict):
     """A query that found a page, and at which rank (1 is the best)."""
 
     query: str
@@ -79,7 +78,7 @@ class MergedResult(SearchResultItem):
 
 
 @dataclass(frozen=True)
-class SearchManyResponse:
+class SearchManyResponse(ToDict):
     """The merged answer to several queries."""
 
     #: Best first, each URL once.

@@ -7,10 +7,13 @@ from typing import Any, Protocol
 
 from .errors import ConfigurationError
 
-_DOMAIN_TYPE = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-_TRANSFER_TYPE = (
-    b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,"
-    b"uint256 validBefore,bytes32 nonce)"
+#: What a private key of this package signs, and which field names the payer.
+_PAYER_FIELDS = {"TransferWithAuthorization": "from", "PaymentStatusRequest": "payer"}
+_DOMAIN_FIELDS = (
+    ("name", "string"),
+    ("version", "string"),
+    ("chainId", "uint256"),
+    ("verifyingContract", "address"),
 )
 _MISSING = 'signing with a private key needs an extra: pip install "search402[wallet]"'
 
@@ -29,14 +32,17 @@ class Signer(Protocol):
         ...
 
     def sign_typed_data(self, domain_data: Any, message_types: Any, message_data: Any, /) -> Any:
-        """Sign one EIP-3009 ``TransferWithAuthorization``."""
+        """Sign one EIP-3009 ``TransferWithAuthorization``, or one ``PaymentStatusRequest``.
+
+        The second asks the service what became of a payment; it moves nothing.
+        """
         ...
 
 
 class PrivateKeySigner:
     """A wallet from a private key, on libsecp256k1 (coincurve) and pycryptodome.
 
-    It signs EIP-3009 transfers and nothing else.
+    It signs EIP-3009 transfers and questions about payments, nothing else.
     """
 
     def __init__(self, private_key: str) -> None:
@@ -72,41 +78,59 @@ class PrivateKeySigner:
         return f"PrivateKeySigner({self._address})"
 
     def sign_typed_data(
-        self, domain_data: dict[str, Any], message_types: Any, message_data: dict[str, Any], /
+        self,
+        domain_data: dict[str, Any],
+        message_types: dict[str, list[dict[str, str]]],
+        message_data: dict[str, Any],
+        /,
     ) -> str:
         """Return r, s and v (27 or 28) as hex.
 
         Raises:
-            ValueError: when the payer is somebody else.
+            ValueError: when the payer is somebody else, or the message is of another type.
 
         """
-        if message_data["from"].lower() != self._address.lower():
+        (primary_type,) = message_types
+        payer_field = _PAYER_FIELDS.get(primary_type)
+        if payer_field is None:
+            raise ValueError(f"this key does not sign {primary_type}")
+        if message_data[payer_field].lower() != self._address.lower():
             raise ValueError("this key does not belong to the payer")
-        digest = typed_data_digest(domain_data, message_data)
+        digest = typed_data_digest(domain_data, message_types, message_data)
         signature: bytes = self._sign(digest, hasher=None)
         return "0x" + signature[:64].hex() + f"{signature[64] + 27:02x}"
 
 
-def typed_data_digest(domain: dict[str, Any], message: dict[str, Any]) -> bytes:
-    """Return what EIP-712 says is signed for an EIP-3009 transfer."""
-    separator = _keccak256(
-        _keccak256(_DOMAIN_TYPE)
-        + _keccak256(domain["name"].encode())
-        + _keccak256(domain["version"].encode())
-        + _word(domain["chainId"])
-        + _word(int(domain["verifyingContract"], 16))
-    )
-    nonce = message["nonce"]
-    struct = _keccak256(
-        _keccak256(_TRANSFER_TYPE)
-        + _word(int(message["from"], 16))
-        + _word(int(message["to"], 16))
-        + _word(message["value"])
-        + _word(message["validAfter"])
-        + _word(message["validBefore"])
-        + (nonce if isinstance(nonce, bytes) else bytes.fromhex(nonce[2:]))
-    )
-    return _keccak256(b"\x19\x01" + separator + struct)
+def typed_data_digest(
+    domain: dict[str, Any], types: dict[str, list[dict[str, str]]], message: dict[str, Any]
+) -> bytes:
+    """Return what EIP-712 says is signed, for one type without nested ones."""
+    ((primary_type, fields),) = types.items()
+    domain_fields = [(name, kind) for name, kind in _DOMAIN_FIELDS if name in domain]
+    message_fields = [(field["name"], field["type"]) for field in fields]
+    separator = _struct_hash("EIP712Domain", domain_fields, domain)
+    return _keccak256(b"\x19\x01" + separator + _struct_hash(primary_type, message_fields, message))
+
+
+def _struct_hash(name: str, fields: list[tuple[str, str]], values: dict[str, Any]) -> bytes:
+    # encodeType and encodeData of EIP-712.
+    members = ",".join(f"{kind} {field}" for field, kind in fields)
+    encoded = [_encode(kind, values[field]) for field, kind in fields]
+    return _keccak256(_keccak256(f"{name}({members})".encode()) + b"".join(encoded))
+
+
+def _encode(kind: str, value: Any) -> bytes:
+    if kind == "string":
+        return _keccak256(value.encode())
+    if kind == "address":
+        return _word(int(value, 16))
+    if kind == "uint256":
+        return _word(value)
+    if kind == "bytes32":
+        word = value if isinstance(value, bytes) else bytes.fromhex(value[2:])
+        if len(word) == 32:
+            return word
+    raise ValueError(f"not a value of {kind}")
 
 
 def _word(value: int) -> bytes:

@@ -15,7 +15,7 @@ const SEARCH = `
 
 const WALLET = `
   --wallet-file FILE    file with the private key, 32 bytes of hex (or SEARCH402_PRIVATE_KEY)
-  --store FILE          payment log (or SEARCH402_STORE; default ~/.search402/payments.jsonl)`;
+  --store FILE          payment log (or SEARCH402_STORE; default in the user's state folder)`;
 
 const KEY = `
   --key-file FILE    file with the API key (or SEARCH402_API_KEY)`;

@@ -1,4 +1,4 @@
-import type { Hex } from '../payment/wallet.js';
+import type { Hex } from '../hex.js';
 
 const TIMEOUT_MS = 10_000;
 /** Selector of ERC-20 `balanceOf(address)`. */

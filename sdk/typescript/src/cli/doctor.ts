@@ -1,7 +1,6 @@
 import { Search402 } from '../client.js';
 import { PaymentRequiredError, ProtocolError, Search402Error } from '../errors.js';
 import { resolveOptions } from '../options.js';
-import { spent } from '../payment/caps.js';
 import { BASE_MAINNET, BASE_USDC } from '../payment/challenge.js';
 import { formatUsd } from '../payment/money.js';
 import type { Quote } from '../payment/record.js';
@@ -170,9 +169,10 @@ async function checkBalance(
 }
 
 async function checkStore(invocation: Invocation, io: Io): Promise<Verdict> {
-  const records = await findStore(invocation, io).list();
+  const store = findStore(invocation, io);
+  const records = await store.list();
   const open = records.filter(({ status }) => status === 'open').length;
-  const { dayUnits, totalUnits } = spent(records, Date.now());
+  const { dayUnits, totalUnits } = await store.read((view) => ({ ...view.spent(Date.now()) }));
   const detail = `signed ${formatUsd(dayUnits)} USD within a day, ${formatUsd(totalUnits)} USD in all`;
   if (open === 0) return ok(detail);
   const fix = 'Run the same "pay" commands again: the same payments are sent, no new ones.';

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import type { ClientOptions } from '../options.js';
+import { defaultStorePath } from '../node/default-store.js';
 import { FileStore } from '../node/file-store.js';
 import { privateKeyAccount } from '../node/private-key.js';
 import type { AccountWallet } from '../payment/wallet.js';
@@ -51,6 +50,5 @@ export function isReadByOthers(file: string): boolean {
 }
 
 export function findStore({ values }: Invocation, { env }: Io): FileStore {
-  const standard = join(homedir(), '.search402', 'payments.jsonl');
-  return new FileStore(values.store ?? env.SEARCH402_STORE ?? standard);
+  return new FileStore(values.store ?? defaultStorePath(env));
 }

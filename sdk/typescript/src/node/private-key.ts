@@ -1,6 +1,7 @@
 import { createECDH, createHmac, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../errors.js';
-import type { AccountWallet, Hex, TypedData } from '../payment/wallet.js';
+import type { Hex } from '../hex.js';
+import type { AccountWallet, SignedData } from '../payment/wallet.js';
 import { keccak256 } from './keccak.js';
 
 /** Order of the secp256k1 group (SEC 2, 2.4.1). */
@@ -66,34 +67,42 @@ function signDigest(key: Uint8Array, digest: Uint8Array): Hex {
 }
 
 const word = (hex: Hex) => Buffer.from(hex.slice(2).padStart(64, '0'), 'hex');
-const DOMAIN_TYPE =
-  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)';
-const TRANSFER_TYPE =
-  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)';
 
-/** What EIP-712 says is signed for an EIP-3009 transfer. */
-function digestOf({ domain, message }: TypedData): Uint8Array {
-  const separator = keccak256(
+/** The types of a domain's members, in the order of EIP-712. */
+const DOMAIN_FIELDS = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+];
+
+/** `encodeData` of EIP-712, for the types that are signed here: none is a struct or an array. */
+function hashStruct(
+  name: string,
+  fields: readonly { readonly name: string; readonly type: string }[],
+  values: Readonly<Record<string, unknown>>,
+): Uint8Array {
+  const members = fields.map((field) => `${field.type} ${field.name}`).join(',');
+  const words = fields.map((field) => {
+    const value = values[field.name];
+    if (field.type === 'string') return keccak256(text(String(value)));
+    if (field.type === 'uint256') return toBytes(BigInt(value as bigint | number));
+    return word(value as Hex);
+  });
+  return keccak256(Buffer.concat([keccak256(text(`${name}(${members})`)), ...words]));
+}
+
+/** What EIP-712 says is signed. */
+function digestOf({ domain, types, primaryType, message }: SignedData): Uint8Array {
+  const domainFields = DOMAIN_FIELDS.filter(({ name }) => name in domain);
+  const [fields = []] = Object.values(types);
+  return keccak256(
     Buffer.concat([
-      keccak256(text(DOMAIN_TYPE)),
-      keccak256(text(domain.name)),
-      keccak256(text(domain.version)),
-      toBytes(BigInt(domain.chainId)),
-      word(domain.verifyingContract),
+      Uint8Array.of(0x19, 0x01),
+      hashStruct('EIP712Domain', domainFields, domain),
+      hashStruct(primaryType, fields, message),
     ]),
   );
-  const struct = keccak256(
-    Buffer.concat([
-      keccak256(text(TRANSFER_TYPE)),
-      word(message.from),
-      word(message.to),
-      toBytes(message.value),
-      toBytes(message.validAfter),
-      toBytes(message.validBefore),
-      word(message.nonce),
-    ]),
-  );
-  return keccak256(Buffer.concat([Uint8Array.of(0x19, 0x01), separator, struct]));
 }
 
 /** EIP-55. */
@@ -106,7 +115,8 @@ function checksummed(lower: string): Hex {
 }
 
 /**
- * A wallet from a private key, without any package. It signs EIP-3009 transfers and nothing else.
+ * A wallet from a private key, without any package. It signs EIP-3009 transfers and
+ * questions about them, and nothing else.
  * The curve arithmetic on secrets is OpenSSL's; the rest of ECDSA is plain BigInt, which is not
  * constant-time: keep little money on such a key, or use a viem account or a hardware wallet.
  * @param privateKey 32 bytes of hex, with or without `0x`
@@ -120,8 +130,10 @@ export function privateKeyAccount(privateKey: string): AccountWallet {
   const address = checksummed(toHex(keccak256(multiplyGenerator(key).subarray(1)).subarray(12)));
   return {
     address,
-    signTypedData: (data: TypedData) => {
-      if (!timingSafeEqual(word(data.message.from), word(address))) {
+    signTypedData: (data: SignedData) => {
+      const { message } = data;
+      const payer = 'from' in message ? message.from : message.payer;
+      if (!timingSafeEqual(word(payer), word(address))) {
         return Promise.reject(new Error('this key does not belong to the payer'));
       }
       return Promise.resolve(signDigest(key, digestOf(data)));

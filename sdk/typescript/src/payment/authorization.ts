@@ -1,7 +1,8 @@
 import type { Runtime } from '../runtime.js';
 import { encodeJson } from './base64.js';
 import type { Requirement } from './challenge.js';
-import type { Hex, TypedData } from './wallet.js';
+import type { Hex } from '../hex.js';
+import type { TypedData } from './wallet.js';
 
 /** A clock that is off by more than this is not corrected by the server's word. */
 const SKEW_SECONDS_MAX = 15 * 60;

@@ -1,8 +1,6 @@
 import { CapExceededError } from '../errors.js';
 import { formatUsd, parseMoney, type Money } from './money.js';
-import { counts, type PaymentRecord } from './record.js';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
+import type { Spent } from './store-view.js';
 
 /** The most that may be signed away. Every signature that left this process counts. */
 export interface Caps {
@@ -29,32 +27,11 @@ export function parseCaps(caps: Caps): CapUnits {
   };
 }
 
-/** What counts towards the caps: within 24 hours, and in all. */
-export function spent(
-  records: Iterable<PaymentRecord>,
-  nowMs: number,
-): { dayUnits: bigint; totalUnits: bigint } {
-  let dayUnits = 0n;
-  let totalUnits = 0n;
-  for (const record of records) {
-    if (!counts(record, nowMs)) continue;
-    totalUnits += record.amountUnits;
-    if (record.createdAtMs > nowMs - DAY_MS) dayUnits += record.amountUnits;
-  }
-  return { dayUnits, totalUnits };
-}
-
 /** @throws {CapExceededError} when `amount` on top of what counts already exceeds a cap */
-export function assertWithinCaps(
-  caps: CapUnits,
-  records: Iterable<PaymentRecord>,
-  amount: bigint,
-  nowMs: number,
-): void {
-  const { dayUnits, totalUnits } = spent(records, nowMs);
+export function assertWithinCaps(caps: CapUnits, spent: Spent, amount: bigint): void {
   check('maxPerRequest', caps.maxPerRequest, 0n, amount);
-  check('maxPerDay', caps.maxPerDay, dayUnits, amount);
-  if (caps.maxTotal !== undefined) check('maxTotal', caps.maxTotal, totalUnits, amount);
+  check('maxPerDay', caps.maxPerDay, spent.dayUnits, amount);
+  if (caps.maxTotal !== undefined) check('maxTotal', caps.maxTotal, spent.totalUnits, amount);
 }
 
 function check(

@@ -2,7 +2,7 @@ import { PaymentNotAllowedError, ProtocolError } from '../errors.js';
 import { decodeJson, isObject } from './base64.js';
 import { formatUsd } from './money.js';
 import { WINDOW_SECONDS_MAX, type Quote } from './record.js';
-import type { Hex } from './wallet.js';
+import type { Hex } from '../hex.js';
 
 /** Base mainnet and its USDC, which the service sells in. */
 export const BASE_MAINNET = 'eip155:8453';

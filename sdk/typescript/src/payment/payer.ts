@@ -1,4 +1,4 @@
-import { PaymentError, type PaymentView } from '../errors.js';
+import { AbortedError, PaymentError, type PaymentView } from '../errors.js';
 import type { Runtime } from '../runtime.js';
 import {
   paymentHeader,
@@ -7,14 +7,23 @@ import {
   transferAuthorization,
 } from './authorization.js';
 import { assertWithinCaps, parseCaps, type Caps, type CapUnits } from './caps.js';
-import { chooseRequirement, type AllowLists, type Challenge } from './challenge.js';
+import {
+  chooseRequirement,
+  type AllowLists,
+  type Challenge,
+  type Requirement,
+} from './challenge.js';
+import { inquire, type InquiryOptions, type Learned } from './inquiry.js';
 import type { PaymentRecord, Quote } from './record.js';
-import { MemoryStore, type PaymentStore } from './store.js';
+import type { PaymentStore, StoreView } from './store-view.js';
 import { signTyped, walletAddress, type Wallet } from './wallet.js';
 
 /** How a client may pay. */
 export interface PaymentOptions extends Caps, AllowLists {
-  /** Where payments are remembered; default in memory. Use a durable one to survive restarts. */
+  /**
+   * Where payments are remembered. Default: a file of the user's under Node, Bun and Deno, so that
+   * open payments and caps survive a restart; in memory in browsers.
+   */
   readonly store?: PaymentStore | undefined;
   /** Asked before each signature; a false answer is a refusal to pay. */
   readonly approve?: ((quote: Quote) => boolean | Promise<boolean>) | undefined;
@@ -44,9 +53,12 @@ export function viewOf(record: PaymentRecord): PaymentView {
   return view;
 }
 
+/** Others wait this long for a signature before they take the request over. */
+const SIGNING_MS_MAX = 60_000;
+const SIGNING_POLL_MS = 50;
+
 /** Signs within limits and remembers, so that one search is never paid twice. */
 export class Payer {
-  readonly store: PaymentStore;
   readonly #caps: CapUnits;
   /** The signing that is under way for a request; others for the same request wait for it. */
   readonly #signing = new Map<string, Promise<OpenPayment>>();
@@ -54,36 +66,33 @@ export class Payer {
   constructor(
     private readonly wallet: Wallet,
     private readonly options: PaymentOptions,
+    readonly store: PaymentStore,
     private readonly runtime: Runtime,
   ) {
     this.#caps = parseCaps(options);
-    this.store = options.store ?? new MemoryStore();
   }
 
   /** The payment of this wallet for this very request whose outcome is not known, if any. */
   async openFor(request: PaidRequest): Promise<OpenPayment | undefined> {
-    const records = await this.store.list();
-    const candidates = records.filter(
-      ({ status, url, body }) => status === 'open' && url === request.url && body === request.body,
-    );
-    if (candidates.length === 0) return undefined;
-    const payer = await walletAddress(this.wallet);
-    const record = candidates.find((one) => one.payer === payer);
-    return record?.header === undefined
-      ? undefined
-      : { record, header: record.header, shared: true };
+    const pending = await this.store.read((view) => view.pending(request.url, request.body));
+    if (!pending.some(({ status }) => status === 'open')) return undefined;
+    return asOpen(findOpen(pending, await walletAddress(this.wallet)));
   }
 
   /**
-   * Signs one payment for a request, or returns the one that is open for it by now.
-   * It is durable in the store before it is returned, hence before it can be sent.
+   * Signs one payment for a request, or returns the one that is open for it by now, in whichever
+   * process. It is durable in the store before it is returned, hence before it can be sent.
    * @throws {PaymentError} when a list, a cap, the caller or the wallet refuses
    */
-  async sign(request: PaidRequest, challenge: Challenge, headers: Headers): Promise<OpenPayment> {
+  async sign(
+    request: PaidRequest,
+    challenge: Challenge,
+    { headers, signal }: { readonly headers: Headers; readonly signal: AbortSignal | undefined },
+  ): Promise<OpenPayment> {
     const key = `${request.url}\n${request.body}`;
     const pending = this.#signing.get(key);
     if (pending) return { ...(await pending), shared: true };
-    const signing = this.#openOrSign(request, challenge, headers);
+    const signing = this.#openOrSign(request, challenge, headers, signal);
     this.#signing.set(key, signing);
     try {
       return await signing;
@@ -92,10 +101,23 @@ export class Payer {
     }
   }
 
+  /**
+   * Asks the gateway what became of a payment.
+   * @throws {SigningError} when the wallet does not sign the question
+   */
+  async inquire(
+    { record, header }: OpenPayment,
+    options: Omit<InquiryOptions, 'nowSeconds'> & { readonly headers: Headers },
+  ): Promise<Learned> {
+    const nowSeconds = serverSeconds(options.headers, this.runtime.nowMs());
+    return await inquire(this.wallet, { ...record, header }, { ...options, nowSeconds });
+  }
+
   async #openOrSign(
     request: PaidRequest,
     challenge: Challenge,
     headers: Headers,
+    signal: AbortSignal | undefined,
   ): Promise<OpenPayment> {
     const open = await this.openFor(request);
     if (open) return open;
@@ -106,27 +128,44 @@ export class Payer {
     if (this.options.approve && !(await this.options.approve(quote))) {
       throw new PaymentError('the caller did not approve the payment; nothing was signed');
     }
-    const nowMs = this.runtime.nowMs();
-    const validBefore = serverSeconds(headers, nowMs) + maxTimeoutSeconds;
-    const reserved: PaymentRecord = {
-      id: randomNonce(this.runtime),
-      status: 'signing',
-      ...request,
-      ...{ network, asset, payer, payTo, amountUnits, createdAtMs: nowMs, validBefore },
-    };
-    await this.store.update((records) => {
-      assertWithinCaps(this.#caps, records.values(), amountUnits, nowMs);
-      return reserved;
-    });
-    const data = transferAuthorization(requirement, payer, reserved.id, validBefore);
+    for (;;) {
+      const nowMs = this.runtime.nowMs();
+      const validBefore = serverSeconds(headers, nowMs) + maxTimeoutSeconds;
+      const wanted: PaymentRecord = {
+        id: randomNonce(this.runtime),
+        status: 'signing',
+        ...request,
+        ...{ network, asset, payer, payTo, amountUnits, createdAtMs: nowMs, validBefore },
+      };
+      let other: PaymentRecord | undefined;
+      const reserved = await this.store.update((view) => {
+        other = pendingOf(view, wanted);
+        if (other) return undefined;
+        assertWithinCaps(this.#caps, view.spent(nowMs), amountUnits);
+        return wanted;
+      });
+      if (reserved) return await this.#signReserved(requirement, reserved);
+      const found = asOpen(other);
+      if (found) return found;
+      if (other) await this.#waitForSigner(other, signal);
+    }
+  }
+
+  async #signReserved(requirement: Requirement, reserved: PaymentRecord): Promise<OpenPayment> {
+    const { payer, id, validBefore, createdAtMs } = reserved;
+    const data = transferAuthorization(requirement, payer, id, validBefore);
     try {
       const signature = await signTyped(this.wallet, data);
       const header = paymentHeader(requirement, data, signature);
       const record: PaymentRecord = { ...reserved, status: 'open', header };
-      await this.store.update(() => {
+      await this.store.update((view) => {
         // Past its window it is of no use, and soon it stops counting towards the caps.
-        if (this.runtime.nowMs() - nowMs >= maxTimeoutSeconds * 1000) {
+        if (this.runtime.nowMs() - createdAtMs >= requirement.maxTimeoutSeconds * 1000) {
           throw new PaymentError('the wallet took longer to sign than the payment is valid');
+        }
+        // Somebody else pays for the request by now: this signature never leaves the process.
+        if (view.get(id)?.status !== 'signing') {
+          throw new PaymentError('the wallet took so long that another process paid instead');
         }
         return record;
       });
@@ -138,6 +177,22 @@ export class Payer {
     }
   }
 
+  /**
+   * Another process is asking its wallet. A signer that was killed has sent nothing, because what
+   * it signs has to be recorded first: after a while its request is taken over.
+   */
+  async #waitForSigner(other: PaymentRecord, signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted === true) throw new AbortedError('the call was aborted');
+    if (this.runtime.nowMs() - other.createdAtMs < SIGNING_MS_MAX) {
+      await this.runtime.sleep(SIGNING_POLL_MS, signal);
+      return;
+    }
+    await this.store.update((view) => {
+      const { body: _, ...rest } = other;
+      return view.get(other.id)?.status === 'signing' ? { ...rest, status: 'released' } : undefined;
+    });
+  }
+
   /** Records an outcome; the signed header is forgotten. */
   async close(
     record: PaymentRecord,
@@ -145,14 +200,12 @@ export class Payer {
     more: { transaction?: string; reason?: string } = {},
   ): Promise<PaymentView> {
     const closed: PaymentRecord = { ...viewOf(record), status, ...more };
-    const changes: (PaymentRecord | undefined)[] = [];
-    await this.store.update((records) => {
+    const stored = await this.store.update((view) => {
       // Two calls may share a payment: `paid` is never taken back, and nothing is told twice.
-      const before = records.get(record.id)?.status;
-      changes[0] = before === 'paid' || before === status ? undefined : closed;
-      return changes[0];
+      const before = view.get(record.id)?.status;
+      return before === 'paid' || before === status ? undefined : closed;
     });
-    if (changes[0] && status !== 'released') this.#tell(closed);
+    if (stored && status !== 'released') this.#tell(closed);
     return closed;
   }
 
@@ -163,4 +216,18 @@ export class Payer {
       // A hook cannot undo a payment.
     }
   }
+}
+
+function findOpen(pending: readonly PaymentRecord[], payer: string): PaymentRecord | undefined {
+  return pending.find((one) => one.status === 'open' && one.payer === payer);
+}
+
+/** What stands in the way of a new payment for the same request: the open one, or its signing. */
+function pendingOf(view: StoreView, { url, body = '', payer }: PaymentRecord) {
+  const pending = view.pending(url, body);
+  return findOpen(pending, payer) ?? pending.find((one) => one.payer === payer);
+}
+
+function asOpen(record: PaymentRecord | undefined): OpenPayment | undefined {
+  return record?.header === undefined ? undefined : { record, header: record.header, shared: true };
 }

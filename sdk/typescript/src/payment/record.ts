@@ -1,4 +1,4 @@
-import type { Hex } from './wallet.js';
+import type { Hex } from '../hex.js';
 
 /** What a gateway asks for one search. */
 export interface Quote {

@@ -1,3 +1,4 @@
+import { ERROR_CODES } from '../errors.js';
 import type { Answer } from '../transport.js';
 import { decodeJson, isObject } from './base64.js';
 
@@ -32,6 +33,8 @@ export function readReceipt(headers: Headers): Receipt | undefined {
  */
 export type Verdict = 'paid' | 'unknown' | 'refused' | 'refused-finally' | 'used' | 'lost';
 
+const KNOWN_CODES: ReadonlySet<string> = new Set(ERROR_CODES);
+
 /** The service's codes that refuse a payment for what it is, whatever became of earlier tries. */
 const NO_LONGER_TAKEN: ReadonlySet<string> = new Set([
   'payment_invalid',
@@ -44,7 +47,8 @@ const NOT_HELPED_BY_A_NEW_SIGNATURE =
   /insufficient|invalid_exact_evm_(payload_)?signature|scheme|network_mismatch|unsupported|blacklist|paused|not_supported|domain|token_name|token_version|asset_not_deployed|factory/;
 
 /**
- * Judges an answer to a paid request. `uncertain` is whether an earlier try with this payment may
+ * Judges an answer to a paid request. Only the service's own refusals say anything: a status
+ * without one of its codes may be a proxy's, in the place of a reply that was paid for. `uncertain` is whether an earlier try with this payment may
  * have been accepted; then only `settlement_failed` is believed, which the service says from its
  * books. Any other refusal may be about the second try alone: a window that has passed meanwhile,
  * or a server that keeps no books.
@@ -56,6 +60,7 @@ export function judge(
   uncertain: boolean,
 ): Verdict {
   if (answer.status === 200) return 'paid';
+  if (code === undefined || !KNOWN_CODES.has(code)) return 'unknown';
   const isClientError = answer.status >= 400 && answer.status < 500;
   if (!isClientError || answer.status === 408 || answer.status === 429) return 'unknown';
   if (answer.status !== 402) return uncertain ? 'unknown' : 'refused-finally';
@@ -65,7 +70,7 @@ export function judge(
   if (receipt?.success === true || reason === 'settlement_pending') return 'unknown';
   if (USED.test(reason)) return 'used';
   if (uncertain && code !== 'settlement_failed') {
-    return NO_LONGER_TAKEN.has(code ?? '') ? 'lost' : 'unknown';
+    return NO_LONGER_TAKEN.has(code) ? 'lost' : 'unknown';
   }
   // The header did not arrive as one: the next would not either.
   if (code === 'payment_required') return 'refused-finally';

@@ -1,6 +1,5 @@
 import { SigningError } from '../errors.js';
-
-export type Hex = `0x${string}`;
+import type { Hex } from '../hex.js';
 
 interface TypedField {
   readonly name: string;
@@ -26,6 +25,22 @@ export interface TypedData {
     readonly nonce: Hex;
   };
 }
+
+/** EIP-712 typed data by which a payer asks what became of a payment. */
+export interface StatusTypedData {
+  readonly domain: { readonly name: string; readonly version: string; readonly chainId: number };
+  readonly types: { readonly PaymentStatusRequest: readonly TypedField[] };
+  readonly primaryType: 'PaymentStatusRequest';
+  readonly message: {
+    readonly payer: Hex;
+    readonly nonce: Hex;
+    readonly issuedAt: bigint;
+    readonly audience: string;
+  };
+}
+
+/** All that a wallet is ever asked to sign. */
+export type SignedData = TypedData | StatusTypedData;
 
 /** A viem account, or anything with an address that signs typed data. */
 export interface AccountWallet {
@@ -73,13 +88,15 @@ export async function walletAddress(wallet: Wallet): Promise<Hex> {
  * Signs with the wallet. A provider is asked through `eth_signTypedData_v4`.
  * @throws {SigningError} when it refuses, fails or answers with anything but hex
  */
-export async function signTyped(wallet: Wallet, data: TypedData): Promise<Hex> {
+export async function signTyped(wallet: Wallet, data: SignedData): Promise<Hex> {
+  const { message } = data;
+  const payer = 'from' in message ? message.from : message.payer;
   const signature = isAccount(wallet)
     ? await attempt(() => wallet.signTypedData(data))
     : await attempt(() =>
         wallet.request({
           method: 'eth_signTypedData_v4',
-          params: [data.message.from, providerJson(data)],
+          params: [payer, providerJson(data)],
         }),
       );
   if (!isHex(signature) || signature.length < 132) {
@@ -88,8 +105,9 @@ export async function signTyped(wallet: Wallet, data: TypedData): Promise<Hex> {
   return signature;
 }
 
-function providerJson(data: TypedData): string {
-  const types = { EIP712Domain: EIP712_DOMAIN, ...data.types };
+function providerJson(data: SignedData): string {
+  const domain = EIP712_DOMAIN.filter(({ name }) => name in data.domain);
+  const types = { EIP712Domain: domain, ...data.types };
   return JSON.stringify({ ...data, types }, (_key, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
   );

@@ -1,0 +1,49 @@
+"""An answer as a value, or as an error."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from ._effects import Answer
+from ._retry import retry_after_seconds
+from ._wire import Challenge, read_receipt
+from .errors import APIError, PaymentRequiredError, error_class
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text, or None when it is none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def error_of(answer: Answer, challenge: Challenge | None, now_ms: int) -> APIError:
+    """Return the typed error for an answer that is not a 200."""
+    parsed = parse_json(answer.text)
+    fields = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
+
+    def field(name: str) -> str | None:
+        value = fields.get(name)
+        return value if isinstance(value, str) else None
+
+    code = field("code")
+    error = error_class(answer.status, code)(
+        status=answer.status,
+        headers=answer.headers,
+        body=answer.text if parsed is None else parsed,
+        code=code,
+        title=field("title"),
+        detail=field("detail"),
+        request_id=field("requestId") or answer.headers.get("x-request-id"),
+        retry_after_seconds=retry_after_seconds(answer.headers, now_ms),
+    )
+    if isinstance(error, PaymentRequiredError):
+        receipt = read_receipt(answer.headers)
+        error.reason = (receipt.reason if receipt else None) or (
+            challenge.error if challenge else None
+        )
+        if challenge and challenge.requirements:
+            error.quote = challenge.requirements[0].quote
+    return error
