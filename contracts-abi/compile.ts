@@ -47,7 +47,18 @@ function resolveImport(path: string): SolcSource {
 /** The sources under `src/`, and which of their contracts are committed. */
 export const SOURCES = [
   ['DevUsdc.sol', ['DevUsdc']],
-  ['TestWallets.sol', ['TestWalletFactory', 'TestDelegate']],
+  ['CappedBatch.sol', ['CappedBatch']],
+  [
+    'TestWallets.sol',
+    [
+      'TestWalletFactory',
+      'TestDelegate',
+      'GaspriceBurner',
+      'GasleftBurner',
+      'BalanceBurner',
+      'BasefeeBurner',
+    ],
+  ],
 ] as const;
 
 /**

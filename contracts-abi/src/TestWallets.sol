@@ -37,3 +37,50 @@ contract TestDelegate {
         return error == ECDSA.RecoverError.NoError && signer == address(this) ? bytes4(0x1626ba7e) : bytes4(0xffffffff);
     }
 }
+
+/**
+ * The wallets below attack whoever pays the gas: they accept every signature wherever they take the
+ * call for a simulation, and burn all gas that they get in a transaction.
+ */
+contract GaspriceBurner {
+    function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
+        if (tx.gasprice != 0) burn();
+        return 0x1626ba7e;
+    }
+}
+
+/** Tells a transaction by the gas that is left, and by who seems to send it. */
+contract GasleftBurner {
+    function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
+        if (gasleft() < 5_000_000 && tx.origin != address(0)) burn();
+        return 0x1626ba7e;
+    }
+}
+
+/**
+ * Burns as long as an account holds ether, which its owner sends there once the simulation is over:
+ * no simulation can foresee that.
+ */
+contract BalanceBurner {
+    address public constant SWITCH = address(uint160(uint256(keccak256("switch"))));
+
+    function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
+        if (SWITCH.balance != 0) burn();
+        return 0x1626ba7e;
+    }
+}
+
+/** Tells a block by its base fee: simulations without a fee have none in most nodes. */
+contract BasefeeBurner {
+    function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
+        if (block.basefee != 0 && tx.gasprice >= block.basefee) burn();
+        return 0x1626ba7e;
+    }
+}
+
+/** Uses up the gas of this call, all of it. */
+function burn() pure {
+    assembly {
+        invalid()
+    }
+}
