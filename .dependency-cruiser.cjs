@@ -1,24 +1,97 @@
 /**
- * Imports run one way (see ARCHITECTURE.md). Each room names the rooms that it may use; anything
- * else is an error.
+ * Imports run one way (see ARCHITECTURE.md): first from wing to wing, then from room to room within
+ * a wing. Each names what it may use; anything else is an error.
  */
-const room = (name, allowed) => ({
-  name: `gateway/${name}`,
+const WINGS = {
+  ground: [],
+  money: ['ground'],
+  customers: ['ground'],
+  search: ['ground', 'money', 'customers'],
+  edge: ['ground', 'money/x402', 'customers', 'search'],
+  dev: ['ground', 'customers'],
+  wiring: ['ground', 'money', 'customers', 'search', 'edge', 'dev'],
+};
+
+const ROOMS = {
+  ground: {
+    domain: [],
+    store: ['domain'],
+    observe: ['domain'],
+    processes: ['domain', 'observe'],
+  },
+  money: {
+    x402: [],
+    chain: [],
+    payment: ['x402', 'chain'],
+    ledger: ['payment'],
+    settlement: ['x402', 'chain', 'payment', 'ledger'],
+  },
+  customers: {
+    keys: [],
+    limits: [],
+    credits: ['keys'],
+    accounts: ['keys', 'credits'],
+    people: ['keys', 'limits', 'credits', 'accounts'],
+    usage: ['keys', 'credits', 'accounts', 'people'],
+  },
+  edge: {
+    http: [],
+    mcp: ['http'],
+    console: ['http'],
+    oauth: ['console'],
+  },
+};
+
+/** The rooms of search-core; all may use its root: page, contract, and the port of the engines. */
+const SEARCH_CORE = {
+  analyze: [],
+  disk: [],
+  rank: [],
+  passage: ['analyze'],
+  index: ['analyze', 'disk', 'passage', 'rank'],
+  query: ['analyze', 'index', 'passage', 'rank'],
+  threads: ['disk', 'index', 'query'],
+  engines: ['analyze', 'disk', 'index', 'passage', 'query', 'rank', 'threads'],
+  ingest: ['disk', 'engines', 'index'],
+  service: ['engines'],
+};
+
+/** What search-core shows to the gateway: the shapes of its HTTP interface. */
+const CONTRACT = '^search-core/contract\\.ts$';
+const OWN = '^(gateway|search-core|sdk|console|commands|test)/';
+
+const wing = ([name, allowed]) => ({
+  name: `wing-${name}`,
+  comment: `gateway/${name} may use ${allowed.join(', ') || 'nothing of ours'}`,
   severity: 'error',
   from: { path: `^gateway/${name}/` },
   to: {
-    path: '^(gateway|search-core|sdk|console)/',
-    pathNot: [name, ...allowed].map((other) =>
-      other === 'search-core' ? '^search-core/contract\\.ts$' : `^gateway/${other}/`,
-    ),
+    path: OWN,
+    pathNot: [
+      ...[name, ...allowed].map((other) => `^gateway/${other}/`),
+      ...(['search', 'edge', 'wiring'].includes(name) ? [CONTRACT] : []),
+    ],
   },
 });
 
-const only = (what, rooms) => ({
-  name: `only-${rooms.join('-')}-know-${what.name}`,
+const roomsOf = ([house, rooms]) =>
+  Object.entries(rooms).map(([name, allowed]) => ({
+    name: `room-${house}-${name}`,
+    comment: `within ${house}, ${name} may use ${allowed.join(', ') || 'no other room'}`,
+    severity: 'error',
+    from: { path: `^${house}/${name}/` },
+    to: {
+      path: `^${house}/[^/]+/`,
+      pathNot: [name, ...allowed].map((other) => `^${house}/${other}/`),
+    },
+  }));
+
+const only = (name, path, users) => ({
+  name: `only-some-know-${name}`,
+  comment: `only these know ${name}: ${users.join(', ')}`,
   severity: 'error',
-  from: { path: '^gateway/', pathNot: rooms.map((name) => `^gateway/${name}(/|\\.ts$)`) },
-  to: { path: `^node_modules/${what.path}` },
+  from: { path: '^gateway/', pathNot: users.map((user) => `^gateway/${user}(/|\\.ts$)`) },
+  to: { path: `^node_modules/${path}` },
 });
 
 module.exports = {
@@ -28,60 +101,31 @@ module.exports = {
       name: 'search-core-stands-alone',
       severity: 'error',
       from: { path: '^search-core/' },
-      to: { path: '^(gateway|contracts-abi|sdk|console)/' },
+      to: { path: '^(gateway|contracts-abi|sdk|console|commands|test)/' },
     },
     {
       name: 'contracts-stand-alone',
       severity: 'error',
       from: { path: '^contracts-abi/' },
-      to: { path: '^(gateway|search-core|sdk|console)/' },
+      to: { path: OWN },
     },
-    room('domain', []),
-    room('x402', ['domain']),
-    room('payment', ['domain', 'x402', 'chain']),
-    room('chain', ['domain']),
-    room('store', ['domain']),
-    room('ledger', ['domain', 'payment', 'store']),
-    room('settlement', ['domain', 'payment', 'ledger', 'chain', 'x402', 'store']),
-    room('keys', ['domain', 'store']),
-    room('accounts', ['domain', 'store', 'keys']),
-    room('limits', ['domain', 'store']),
-    room('observe', ['domain']),
-    room('search', [
-      'domain',
-      'x402',
-      'payment',
-      'ledger',
-      'settlement',
-      'keys',
-      'accounts',
-      'limits',
-      'observe',
-      'search-core',
-    ]),
-    room('mcp', ['domain', 'search', 'http', 'x402', 'keys', 'limits', 'search-core']),
-    room('oauth', ['domain', 'store', 'keys', 'accounts', 'limits', 'console']),
-    room('console', ['domain', 'store', 'keys', 'accounts', 'limits', 'http']),
-    only({ name: 'express', path: 'express/' }, [
-      'http',
-      'mcp',
-      'oauth',
-      'console',
-      'app',
-      'people-access',
-      'service',
-      'tool-access',
-      'main',
-    ]),
-    only({ name: 'viem', path: 'viem/' }, ['chain', 'payment', 'settlement', 'dev']),
-    only({ name: 'sql', path: '(kysely|libsql|pg)/' }, [
-      'store',
-      'ledger',
-      'accounts',
-      'keys',
-      'limits',
-      'settlement',
-      'oauth',
+    {
+      name: 'network-stands-alone',
+      severity: 'error',
+      from: { path: '^network/' },
+      to: { path: `${OWN}|^contracts-abi/` },
+    },
+    ...Object.entries(WINGS).map(wing),
+    ...Object.entries(ROOMS).flatMap(([name, rooms]) => roomsOf([`gateway/${name}`, rooms])),
+    ...roomsOf(['search-core', SEARCH_CORE]),
+    only('express', 'express/', ['edge', 'wiring']),
+    only('viem', 'viem/', ['money/chain', 'money/payment', 'money/settlement', 'dev']),
+    only('sql', '(kysely|libsql|pg)/', [
+      'ground/store',
+      'customers',
+      'money/ledger',
+      'money/settlement',
+      'edge/oauth',
     ]),
   ],
   options: {

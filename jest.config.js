@@ -5,11 +5,9 @@ export default {
   testMatch: ['**/*.test.js'],
   transform: {},
   globalSetup: '<rootDir>/dist/test/support/interface-total-start.js',
-  setupFilesAfterEnv: [
-    '<rootDir>/dist/test/support/second-try.js',
-    '<rootDir>/dist/test/support/interface-setup.js',
-  ],
+  setupFilesAfterEnv: ['<rootDir>/dist/test/support/interface-setup.js'],
   globalTeardown: '<rootDir>/dist/test/support/interface-total.js',
+  testSequencer: '<rootDir>/dist/test/support/longest-first.js',
   testTimeout: 60_000,
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',

@@ -73,10 +73,12 @@ async function compare(seconds) {
     ),
   );
   const { createKeyedSearch } = await import('../dist/gateway/search/keyed.js');
-  const { openStore } = await import('../dist/gateway/store/open.js');
-  const { MIGRATIONS } = await import('../dist/gateway/migrations.js');
-  const { systemClock: clock, systemRandom: random } = await import('../dist/gateway/system.js');
-  const { createAccount } = await import('../dist/gateway/accounts/accounts.js');
+  const { openStore } = await import('../dist/gateway/ground/store/open.js');
+  const { sealingWith } = await import('../dist/gateway/ground/store/sealing.js');
+  const { MIGRATIONS } = await import('../dist/gateway/wiring/migrations.js');
+  const { systemClock: clock, systemRandom: random } =
+    await import('../dist/gateway/ground/system.js');
+  const { createAccount } = await import('../dist/gateway/customers/accounts/accounts.js');
   const quiet = () => undefined;
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const ports = { clock, random, log };
@@ -95,11 +97,12 @@ async function compare(seconds) {
       mcp: { keyed: 'http://127.0.0.1/mcp', open: 'http://127.0.0.1/mcp' },
       mailFrom: 'bench@localhost',
       isOutboxShown: false,
+      warnings: [],
       operatorEmails: [],
       priceUnits: 50n,
       bodyLimits,
     },
-    ports,
+    { ...ports, sealing: sealingWith(random.bytes(32), random) },
   );
   const account = { id: 'bench', name: 'bench', plan: 'enterprise', credits: 50_000_000 };
   await store.write((tx) => createAccount(tx, { ...account, cause: 'operator' }, clock.now()));
@@ -109,7 +112,7 @@ async function compare(seconds) {
 
   const core = fork(fileURLToPath(import.meta.url), ['core']);
   const { url } = await new Promise((resolve) => core.once('message', resolve));
-  const { createUpstream } = await import('../dist/gateway/http/upstream.js');
+  const { createUpstream } = await import('../dist/gateway/edge/http/upstream.js');
   const limits = { timeoutMs: 5000, bytesMax: 1_000_000, socketsMax: 256 };
   const run = createUpstream({ url, ...limits, log });
   const rate = { policy: 'search', limit: 1, windowSeconds: 1, remaining: 1, resetSeconds: 1 };
@@ -140,6 +143,7 @@ async function compare(seconds) {
       search,
       wire: { challengeHeader: quiet, receiptHeader: quiet },
       bodyLimits,
+      isHttps: false,
       trustedProxies: 0,
       health: { live: quiet, ready: quiet },
       random,

@@ -7,13 +7,13 @@ import { checkNode, ensureBuilt, ensureInstalled } from '../scripts/steps.mjs';
 checkNode();
 await ensureInstalled();
 await ensureBuilt();
-const { createVerifier } = await import('../dist/gateway/payment/verifier.js');
-const { createDigest } = await import('../dist/gateway/payment/signature.js');
-const { transferCalls } = await import('../dist/gateway/payment/transfer.js');
-const { createQuotes, quoteKey } = await import('../dist/gateway/payment/quotes.js');
-const { decodePaymentSignature } = await import('../dist/gateway/x402/payment.js');
+const { createVerifier } = await import('../dist/gateway/money/payment/verifier.js');
+const { createDigest } = await import('../dist/gateway/money/payment/signature.js');
+const { transferCalls } = await import('../dist/gateway/money/payment/transfer.js');
+const { createQuotes, quoteKey } = await import('../dist/gateway/money/payment/quotes.js');
+const { decodePaymentSignature } = await import('../dist/gateway/money/x402/payment.js');
 const { createChallengeEncoder, encodePaymentRequired, paymentRequired } =
-  await import('../dist/gateway/x402/challenge.js');
+  await import('../dist/gateway/money/x402/challenge.js');
 const { paymentHeader, resource, standingClock, terms } =
   await import('../dist/test/support/presented.js');
 

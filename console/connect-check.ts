@@ -31,14 +31,14 @@ if (isBackFromSignIn()) void bySignIn.goOn(() => finishSignIn(bySignIn));
 
 async function checkKey(value: FormDataEntryValue | null): Promise<void> {
   const key = typeof value === 'string' ? value.trim() : '';
-  if (key === '') throw new CheckProblem('Put in an API key.');
+  if (key === '') throw new CheckProblem('Enter an API key.');
   const authorization = `Bearer ${key}`;
   const before = await creditsOf(authorization);
   byKey.add(toolsIn(await listTools(address('keyed'), authorization), 'With the key'));
   byKey.add(resultsIn(await callSearch(address('keyed'), authorization)));
   const after = await creditsOf(authorization);
   if (before === undefined || after === undefined) return;
-  byKey.add(`It cost ${before - after} credit. ${after.toLocaleString('en-US')} are left.`);
+  byKey.add(`Cost: ${before - after} credit. Left: ${after.toLocaleString('en-US')}.`);
 }
 
 /** What the key's account may still spend; undefined when it does not say. */
@@ -56,7 +56,8 @@ async function checkPayment(): Promise<void> {
   byPayment.add(toolsIn(await listTools(url), 'Without credentials'));
   const asked = (await callSearch(url)).result?.structuredContent as Challenge | undefined;
   const terms = asked?.accepts[0];
-  if (!asked || !terms) throw new CheckProblem('It asks for no payment that can be made.');
+  if (!asked || !terms)
+    throw new CheckProblem('The server didn’t ask for a payment that this page can make.');
   const { network, payTo } = terms;
   byPayment.add(`A call asks for ${usd(terms.amount)} USDC on ${network}, to ${payTo}.`);
   if (Number(terms.amount) > PAYMENT_UNITS_MAX) {

@@ -57,7 +57,7 @@ async function send(data: FormData, isPaid: boolean): Promise<Response> {
   if (isPaid) return fetchPaying('/search', { method: 'POST', headers: json, body }, say);
   const key = data.get('key');
   if (typeof key !== 'string' || key.trim() === '')
-    throw new WalletProblem('Put in an API key, or pay from the wallet.');
+    throw new WalletProblem('Enter an API key, or pay from your wallet.');
   return fetch('/search', {
     method: 'POST',
     headers: { ...json, Authorization: `Bearer ${key.trim()}` },

@@ -114,7 +114,7 @@ export async function finishSignIn(steps: Steps): Promise<void> {
   history.replaceState(null, '', location.pathname);
   const kept = sessionStorage.getItem(PENDING);
   sessionStorage.removeItem(PENDING);
-  if (kept === null) throw new CheckProblem('This tab did not ask for that: press the button.');
+  if (kept === null) throw new CheckProblem('This tab didn’t start the test. Press the button.');
   const pending = JSON.parse(kept) as Pending;
   for (const { text, verdict } of pending.steps) steps.add(text, verdict);
   steps.list?.scrollIntoView({ block: 'center' });
@@ -123,7 +123,7 @@ export async function finishSignIn(steps: Steps): Promise<void> {
     throw new CheckProblem(`The answer was ${error}: ${query.get('error_description') ?? ''}`);
   }
   if (query.get('state') !== pending.state || query.get('iss') !== pending.server.issuer) {
-    throw new CheckProblem('The answer belongs to another question, or came from elsewhere.');
+    throw new CheckProblem('The answer belongs to another request or came from elsewhere.');
   }
   steps.add('You consented, and the answer came back with its state and its issuer.');
   const tokens = await exchange(pending, query.get('code') ?? '', steps);
@@ -131,7 +131,7 @@ export async function finishSignIn(steps: Steps): Promise<void> {
     await useToken(pending.url, tokens.access, steps);
   } finally {
     await revoke(pending, tokens);
-    steps.add('The token was given back: nothing stays connected.');
+    steps.add('The token was revoked. Nothing stays connected.');
   }
 }
 

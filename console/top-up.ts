@@ -29,7 +29,7 @@ async function topUp(source: HTMLFormElement): Promise<void> {
     if (response.ok) {
       say(`${(reply.credits ?? 0).toLocaleString('en-US')} credits were added.`);
       setTimeout(() => location.reload(), 1500);
-    } else say(reply.detail ?? 'This did not work.');
+    } else say(reply.detail ?? 'Something went wrong. Try again.');
   } catch (error) {
     say(messageOf(error));
   } finally {

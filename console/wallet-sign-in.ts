@@ -39,7 +39,8 @@ async function signChallenge(url: string): Promise<{ nonce: string; signature: s
   const [address] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
   if (address === undefined) throw new WalletProblem('The wallet has no account.');
   const response = await fetch(url, { method: 'POST', body: new URLSearchParams({ address }) });
-  if (!response.ok) throw new WalletProblem('Not now. Load this page again and try once more.');
+  if (!response.ok)
+    throw new WalletProblem('Something went wrong. Reload this page and try again.');
   const { nonce, message } = (await response.json()) as { nonce: string; message: string };
   const params = [hexOf(message), address];
   const signature = (await wallet.request({ method: 'personal_sign', params })) as string;

@@ -62,7 +62,7 @@ async function sendPaid(url: string, init: RequestInit, say: (state: string) => 
   for (let tries = 1; ; tries++) {
     const response = await fetch(url, init);
     if (response.status !== 503 || tries === PENDING_TRIES) return response;
-    say('The payment is on its way …');
+    say('Sending the payment …');
     const seconds = Number(response.headers.get('Retry-After') ?? '2');
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
@@ -134,8 +134,8 @@ const TYPES = {
 /** What went wrong, for a person. */
 export function messageOf(error: unknown): string {
   if (error instanceof WalletProblem) return error.message;
-  if (isDeclined(error)) return 'You declined in the wallet; nothing was paid.';
-  return 'This did not work. Nothing is known to have been paid; look into Billing or your wallet.';
+  if (isDeclined(error)) return 'You declined in the wallet. Nothing was paid.';
+  return 'Something went wrong. Check Billing or your wallet to see whether you paid.';
 }
 
 /** Whether the person said no to the wallet (EIP-1193, "Provider Errors"). */

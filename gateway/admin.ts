@@ -1,14 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ADMIN_HELP, AdminProblem, runAdmin } from './accounts/cli.js';
-import { openCredits } from './accounts/credits.js';
-import { openAccounts } from './accounts/manage.js';
-import { ConfigError, readConfig } from './config.js';
-import { openKeys } from './keys/keys.js';
-import { MIGRATIONS } from './migrations.js';
-import { openStore } from './store/open.js';
-import { StoreUnusable } from './store/store.js';
-import { systemClock as clock, systemRandom as random } from './system.js';
+import { ADMIN_HELP, AdminProblem, runAdmin } from './customers/accounts/cli.js';
+import { openCredits } from './customers/credits/credits.js';
+import { openAccounts } from './customers/accounts/manage.js';
+import { ConfigError, readConfig } from './ground/config.js';
+import { createPrivateFilesOnly } from './ground/private-files.js';
+import { forgetSecrets } from './wiring/forget-secrets.js';
+import { openKeys } from './customers/keys/keys.js';
+import { MIGRATIONS } from './wiring/migrations.js';
+import { openStore } from './ground/store/open.js';
+import { StoreUnusable } from './ground/store/store.js';
+import { systemClock as clock, systemRandom as random } from './ground/system.js';
 
 /** The operator's command line, on the same database as the service, running or not. */
 async function main(): Promise<void> {
@@ -18,6 +20,7 @@ async function main(): Promise<void> {
     return;
   }
   const { DATABASE_URL, DATA_DIR } = readConfig(process.env, []);
+  createPrivateFilesOnly();
   await mkdir(DATA_DIR, { recursive: true });
   const store = await openStore(
     { location: DATABASE_URL ?? join(DATA_DIR, 'search402.db'), migrations: MIGRATIONS },
@@ -33,7 +36,15 @@ async function main(): Promise<void> {
     const keys = openKeys(store, clock, random);
     const credits = openCredits(store, clock);
     const accounts = openAccounts(store, clock, keys);
-    const parts = { store, clock, random, keys, credits, accounts };
+    const parts = {
+      store,
+      clock,
+      random,
+      keys,
+      credits,
+      accounts,
+      forgetSecrets: () => forgetSecrets(store),
+    };
     process.stdout.write(await runAdmin(args, parts));
   } finally {
     await store.close();

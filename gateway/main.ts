@@ -1,9 +1,11 @@
-import { banner } from './banner.js';
-import { PreflightError } from './chain/preflight.js';
-import { ConfigError, readConfig } from './config.js';
-import { createLog } from './observe/log.js';
-import { startService } from './service.js';
-import { StoreUnusable } from './store/store.js';
+import { banner } from './wiring/banner.js';
+import { PreflightError } from './money/chain/preflight.js';
+import { createPrivateFilesOnly } from './ground/private-files.js';
+import { ConfigError, readConfig } from './ground/config.js';
+import { createLog } from './ground/observe/log.js';
+import { startService } from './wiring/service.js';
+import { StartError } from './ground/domain/start-error.js';
+import { StoreUnavailable, StoreUnusable } from './ground/store/store.js';
 
 const HELP = `search402: a keyword web-search service that is paid per search
 
@@ -21,6 +23,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  createPrivateFilesOnly();
   const config = readConfig(process.env, args);
   const log = createLog(config.LOG_LEVEL);
   const fatal = (error: unknown) => {
@@ -39,13 +42,16 @@ async function main(): Promise<void> {
   log.info({}, 'stopped');
 }
 
-/** Resolves at the first SIGTERM or SIGINT; the second ends the process at once. */
+/** One Ctrl-C comes from the terminal and again through npm: so long they count as one, in ms. */
+const SAME_SIGNAL_MS = 1000;
+
+/** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    let asked = false;
+    let askedMs: number | undefined;
     const onSignal = (signal: string) => {
-      if (asked) process.exit(1);
-      asked = true;
+      if (askedMs !== undefined && performance.now() - askedMs > SAME_SIGNAL_MS) process.exit(1);
+      askedMs ??= performance.now();
       resolve(signal);
     };
     process.on('SIGTERM', onSignal);
@@ -53,12 +59,17 @@ function stopSignal(): Promise<string> {
   });
 }
 
+/** What the operator can mend: a stack would only hide the sentence. */
+const ONE_SENTENCE = [StartError, PreflightError, StoreUnusable, StoreUnavailable];
+
 function explain(error: unknown): string {
   if (error instanceof ConfigError) {
-    return `These settings cannot be used:\n${error.problems.map((line) => `  ${line}`).join('\n')}`;
+    if (error.problems.length === 1) return error.message;
+    return `These settings are invalid:\n${error.problems.map((line) => `  ${line}`).join('\n')}`;
   }
-  if (error instanceof PreflightError || error instanceof StoreUnusable) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const isMendable = 'syscall' in error || ONE_SENTENCE.some((kind) => error instanceof kind);
+  return isMendable ? error.message : (error.stack ?? error.message);
 }
 
 main().then(

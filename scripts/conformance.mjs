@@ -12,5 +12,5 @@ if (!existsSync(join(home, 'node_modules'))) {
     cwd: home,
   });
 }
-process.argv.splice(2, Infinity, 'test/mcp/conformance');
+process.argv.splice(2, Infinity, 'test/edge/mcp/conformance');
 await import('./test.mjs');

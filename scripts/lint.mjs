@@ -13,6 +13,7 @@ await step('checking import directions', bin('depcruise'), [
   'gateway',
   'search-core',
   'contracts-abi',
+  'network',
 ]);
 await step('looking for dead code', bin('knip'), ['--no-progress']);
 await step('linting the OpenAPI document', process.execPath, [

@@ -7,6 +7,6 @@ import { checkNode, ensureBuilt, ensureInstalled, root } from './steps.mjs';
 checkNode();
 await ensureInstalled();
 await ensureBuilt();
-const program = pathToFileURL(join(root, 'dist', 'gateway', 'http', 'openapi.js'));
+const program = pathToFileURL(join(root, 'dist', 'gateway', 'edge', 'http', 'openapi.js'));
 const { openApiText } = await import(program.href);
 writeFileSync(join(root, 'docs', 'openapi.json'), openApiText());

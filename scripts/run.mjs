@@ -1,12 +1,28 @@
-// node scripts/run.mjs PROGRAM.js [ARG …]: build if needed, then run a compiled program of dist/.
+// node scripts/run.mjs [--all] PROGRAM.js [ARG …]: build if needed, then run a compiled program of
+// dist/. `--all`: it needs the packages for development, too.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { checkNode, ensureBuilt, ensureInstalled, root } from './steps.mjs';
+import {
+  checkNode,
+  ensureBuilt,
+  ensureBuiltToRun,
+  ensureInstalled,
+  ensureInstalledToRun,
+  root,
+} from './steps.mjs';
 
 checkNode();
-await ensureInstalled();
-await ensureBuilt();
-const [program = '', ...args] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const needsAll = words[0] === '--all';
+if (needsAll) {
+  words.shift();
+  await ensureInstalled();
+  await ensureBuilt();
+} else {
+  await ensureInstalledToRun();
+  await ensureBuiltToRun();
+}
+const [program = '', ...args] = words;
 const child = spawn(
   process.execPath,
   ['--enable-source-maps', join(root, 'dist', program), ...args],

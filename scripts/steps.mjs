@@ -54,6 +54,33 @@ export async function step(title, command, args, { quiet = true, env = {}, cwd =
   process.stderr.write(quiet ? ` ${seconds} s\n` : `▸ ${title}: ${seconds} s\n`);
 }
 
+/**
+ * Runs a command beside others: its output is kept, and told whole when it is done. Resolves to
+ * whether it went well.
+ */
+export async function beside(title, command, args) {
+  const started = Date.now();
+  process.stderr.write(`▸ ${title}: begun, beside the others\n`);
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = [];
+  child.stdout.on('data', (chunk) => output.push(chunk));
+  child.stderr.on('data', (chunk) => output.push(chunk));
+  const code = await new Promise((resolve) => {
+    child.on('error', (error) => {
+      output.push(Buffer.from(`${error.message}\n`));
+      resolve(1);
+    });
+    child.on('close', (exit) => resolve(exit ?? 1));
+  });
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  const text = Buffer.concat(output).toString().trimEnd();
+  const lines = text === '' ? '' : `${text.replaceAll(/^/gm, '  ')}\n`;
+  process.stderr.write(
+    `▸ ${title}: ${code === 0 ? 'done' : 'FAILED'} after ${seconds} s\n${lines}`,
+  );
+  return code === 0;
+}
+
 const stampOf = (name) => join(root, 'node_modules', `.search402-${name}`);
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 
@@ -61,19 +88,54 @@ function isFresh(stamp, value) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === value;
 }
 
-/** Installs exactly the lock file, unless the installed packages already come from it. */
+const lockHash = () =>
+  sha256(readFileSync(join(root, 'package-lock.json')) + process.versions.modules);
+/** What the stamp says where the packages for development are left out. */
+const withoutDevelopment = (lock) => `production ${lock}`;
+const QUIETLY = ['--ignore-scripts', '--loglevel=error'];
+
+/**
+ * Installs exactly the lock file, all of it, unless the installed packages already come from it.
+ * Where a start has installed what it needs, the others are added: a service that runs keeps its own.
+ */
 export async function ensureInstalled() {
-  const lock = sha256(readFileSync(join(root, 'package-lock.json')) + process.versions.modules);
-  if (isFresh(stampOf('installed'), lock)) return;
-  await step('installing packages (first time, about a minute)', 'npm', [
-    'ci',
-    '--ignore-scripts',
-    '--loglevel=error',
-  ]);
-  writeFileSync(stampOf('installed'), lock);
+  const lock = lockHash();
+  const stamp = stampOf('installed');
+  if (isFresh(stamp, lock)) return;
+  const isPart = isFresh(stamp, withoutDevelopment(lock));
+  const command = isPart ? ['install', '--no-save'] : ['ci'];
+  rmSync(stamp, { force: true });
+  await step(
+    isPart ? 'installing the packages for development' : 'installing packages (about a minute)',
+    'npm',
+    [...command, '--include=dev', ...QUIETLY],
+  );
+  writeFileSync(stamp, lock);
 }
 
-function* files(directory, matches) {
+/**
+ * Installs what running the service needs, half of everything. Where everything was installed once, it
+ * is kept up to date as a whole: a start takes no package away.
+ */
+export async function ensureInstalledToRun() {
+  const lock = lockHash();
+  const stamp = stampOf('installed');
+  if (isFresh(stamp, withoutDevelopment(lock))) return;
+  if (hasDevelopment()) return ensureInstalled();
+  await step('installing packages (first time, about half a minute)', 'npm', [
+    ...['ci', '--omit=dev'],
+    ...QUIETLY,
+  ]);
+  writeFileSync(stamp, withoutDevelopment(lock));
+}
+
+/** Whether everything was installed, of this lock file or of an earlier one. */
+function hasDevelopment() {
+  const stamp = stampOf('installed');
+  return existsSync(stamp) && !readFileSync(stamp, 'utf8').startsWith('production');
+}
+
+export function* files(directory, matches) {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) {
@@ -82,7 +144,19 @@ function* files(directory, matches) {
   }
 }
 
-const SOURCES = ['gateway', 'search-core', 'contracts-abi', 'console', 'scripts', 'test', 'sdk'];
+const SOURCES = [
+  'gateway',
+  'search-core',
+  'contracts-abi',
+  'network',
+  'commands',
+  'console',
+  'scripts',
+  'test',
+  'sdk',
+];
+/** What of them is compiled into dist/; the SDK's own tools are not. */
+const COMPILED = [...SOURCES.filter((name) => name !== 'sdk'), 'sdk/typescript/src'];
 const isSource = (name) => /\.(ts|json)$/.test(name);
 
 function sourceFiles() {
@@ -92,7 +166,7 @@ function sourceFiles() {
 }
 
 /** Removes compiled files whose source is gone, so that no deleted test runs. */
-function removeOrphans() {
+function removeLeftovers() {
   const dist = join(root, 'dist');
   if (!existsSync(dist)) return;
   for (const file of files(dist, (name) => /\.js(\.map)?$/.test(name))) {
@@ -101,16 +175,40 @@ function removeOrphans() {
   }
 }
 
-/** Compiles when a source file is newer than the last build. */
-export async function ensureBuilt() {
+/** One text for the present state of every source. */
+function sourcesHash() {
   const facts = [join(root, 'tsconfig.json'), ...sourceFiles()].map((path) => {
     const { mtimeMs, size } = statSync(path);
     return `${relative(root, path)} ${mtimeMs} ${size}`;
   });
-  const stamp = join(root, 'dist', '.built');
-  const now = sha256(facts.join('\n'));
+  return sha256(facts.join('\n'));
+}
+
+const builtStamp = join(root, 'dist', '.built');
+/** What the stamp says where no types were checked. */
+const unchecked = (sources) => `unchecked ${sources}`;
+
+/**
+ * Compiles what running the service needs when a source file is newer than the last build: without a
+ * check of types where the compiler is not installed.
+ */
+export async function ensureBuiltToRun() {
+  if (hasDevelopment()) return ensureBuilt();
+  const now = sourcesHash();
+  if (isFresh(builtStamp, now) || isFresh(builtStamp, unchecked(now))) return;
+  removeLeftovers();
+  rmSync(builtStamp, { force: true });
+  const transpile = join(root, 'scripts', 'transpile.mjs');
+  await step('compiling', process.execPath, [transpile, ...COMPILED]);
+  writeFileSync(builtStamp, unchecked(now));
+}
+
+/** Compiles, and checks all types, when a source file is newer than the last such build. */
+export async function ensureBuilt() {
+  const stamp = builtStamp;
+  const now = sourcesHash();
   if (isFresh(stamp, now)) return;
-  removeOrphans();
+  removeLeftovers();
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   await step('compiling', process.execPath, [tsc, '--project', 'tsconfig.json']);
   await step('compiling the console', process.execPath, [tsc, '--project', 'console']);

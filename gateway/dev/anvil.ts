@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, truncateSync } 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StartError } from '../ground/domain/start-error.js';
 
 /** A running anvil process. */
 export interface AnvilProcess {
@@ -39,7 +40,7 @@ export function anvilBinary(platform = process.platform, processor = process.arc
     const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
     return join(folder, 'bin', platform === 'win32' ? 'anvil.exe' : 'anvil');
   } catch {
-    throw new Error(
+    throw new StartError(
       `The local development chain needs anvil, and ${name} is not installed. Run npm ci again; ` +
         'if it is not offered for this platform, set RPC_URLS, PAY_TO and a relayer key instead.',
     );
@@ -56,7 +57,8 @@ export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const child = spawn(
     anvilBinary(),
     ['--host', '127.0.0.1', '--port', String(options.port), '--no-cors', ...options.args],
-    { stdio: ['ignore', output, output] },
+    // A group of its own: Ctrl-C in a terminal must not end it before its state is saved.
+    { stdio: ['ignore', output, output], detached: true },
   );
   closeSync(output);
   const killOnExit = () => child.kill('SIGKILL');
@@ -84,9 +86,9 @@ export async function startAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     }
     if (exit !== undefined || performance.now() > deadline) {
       await kill();
-      throw new Error(
-        `anvil did not start (${exit ?? `not within ${START_DEADLINE_MS / 1000} s`}); ` +
-          `its log says: ${log.slice(-500).trim() || 'nothing'}`,
+      throw new StartError(
+        `The local development chain did not start (${exit ?? `not within ${START_DEADLINE_MS / 1000} s`}); ` +
+          `its log says: ${log.slice(-500).replace(/\s+/g, ' ').trim() || 'nothing'}`,
       );
     }
     await sleep(10);

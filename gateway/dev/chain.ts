@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { existsSync, mkdirSync } from 'node:fs';
 import { parseEther } from 'viem';
 import { BASE_CHAIN_ID, USDC_ADDRESS } from '../../contracts-abi/addresses.js';
-import type { Log } from '../domain/ports.js';
-import { address, type Address, type Hex } from '../domain/units.js';
+import type { Log } from '../ground/domain/ports.js';
+import { address, type Address, type Hex } from '../ground/domain/units.js';
 import { devAccounts } from './accounts.js';
 import { startAnvil, type AnvilProcess } from './anvil.js';
 import {
@@ -13,8 +13,8 @@ import {
   installContracts,
   type AnvilClient,
 } from './funding.js';
-import { keepState, type StateKeeper } from './keeper.js';
-import { adopt, forget, remember } from './orphan.js';
+import { startStateSaver, type StateSaver } from './state-saver.js';
+import { adopt, forget, remember } from './leftover.js';
 
 export interface DevChainOptions {
   /** The chain keeps its state and log in `chain/` (or `fork/`) below this folder. */
@@ -91,13 +91,13 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
     await anvil.kill();
     throw error;
   }
-  const keeper =
+  const saver =
     forkUrl === undefined
-      ? await keepState({ client, stateFile, logFile: join(folder, 'anvil.log'), log })
+      ? await startStateSaver({ client, stateFile, logFile: join(folder, 'anvil.log'), log })
       : undefined;
-  void anvil.ended.then(() => keeper?.stop());
+  void anvil.ended.then(() => saver?.stop());
   log.info({ rpcUrl: anvil.rpcUrl, pid: anvil.pid, folder }, 'development chain is ready');
-  return { rpcUrl: anvil.rpcUrl, ...facts, stop: () => stop(folder, anvil, keeper, log) };
+  return { rpcUrl: anvil.rpcUrl, ...facts, stop: () => stop(folder, anvil, saver, log) };
 }
 
 const facts = {
@@ -129,10 +129,10 @@ async function seed(client: AnvilClient, isFork: boolean): Promise<void> {
 async function stop(
   folder: string,
   anvil: AnvilProcess,
-  keeper: StateKeeper | undefined,
+  saver: StateSaver | undefined,
   log: Log,
 ): Promise<void> {
-  await keeper?.saveAndStop();
+  await saver?.saveAndStop();
   await anvil.kill();
   forget(folder);
   log.info({ pid: anvil.pid }, 'development chain stopped');

@@ -11,6 +11,8 @@ import {
 } from 'viem';
 import { base } from 'viem/chains';
 import { MULTICALL3_ADDRESS, USDC_ADDRESS } from '../../contracts-abi/addresses.js';
+import { CAPPED_BATCH_ADDRESS } from '../../contracts-abi/capped-batch.js';
+import { CappedBatch } from '../../contracts-abi/artifacts/CappedBatch.js';
 import { DevUsdc } from '../../contracts-abi/artifacts/DevUsdc.js';
 import { Multicall3 } from '../../contracts-abi/artifacts/Multicall3.js';
 import { usdcAbi } from '../../contracts-abi/usdc.js';
@@ -28,11 +30,15 @@ export function anvilClient(rpcUrl: string) {
 
 export type AnvilClient = ReturnType<typeof anvilClient>;
 
-/** Puts Multicall3 and the development token where real chains have Multicall3 and USDC. */
+/**
+ * Puts Multicall3 and the development token where real chains have Multicall3 and USDC, and the
+ * batch contract where a relayer would deploy it.
+ */
 export async function installContracts(client: AnvilClient): Promise<void> {
   for (const [address, bytecode] of [
     [USDC_ADDRESS, DevUsdc.runtimeCode],
     [MULTICALL3_ADDRESS, Multicall3.runtimeCode],
+    [CAPPED_BATCH_ADDRESS, CappedBatch.runtimeCode],
   ] as const) {
     if ((await client.getCode({ address })) === undefined) {
       await client.setCode({ address, bytecode });

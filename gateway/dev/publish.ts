@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { seedDevAccount } from '../accounts/accounts.js';
-import type { Clock, Random } from '../domain/ports.js';
-import type { Store } from '../store/store.js';
+import { seedDevAccount } from '../customers/accounts/accounts.js';
+import type { Clock, Random } from '../ground/domain/ports.js';
+import type { Store } from '../ground/store/store.js';
 import { DEV_WARNING, readDevFacts, writeDevFacts, type DevFacts } from './facts.js';
 
 /** Makes the sample account and writes down what scripts need to know of this start. */

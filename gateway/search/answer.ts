@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SearchRequest } from '../../search-core/contract.js';
-import type { Refusal } from '../domain/refusal.js';
+import type { Refusal } from '../ground/domain/refusal.js';
 
 /** A search that succeeded: the exact bytes of the 200, checked against the contract. */
 export interface SearchAnswer {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SearchRequest } from '../../search-core/contract.js';
-import type { RequestBinding } from '../ledger/payment.js';
+import type { RequestBinding } from '../money/ledger/payment.js';
 
 /**
  * What an authorization is first used for: SHA-256 over method, path and the validated request with

@@ -1,4 +1,4 @@
-import type { Caller } from '../keys/caller.js';
+import type { Caller } from '../customers/keys/caller.js';
 
 /** What a request carried to say who pays, before any of it is checked. */
 export type Credentials =

@@ -1,6 +1,6 @@
 import type { SearchRequest } from '../../search-core/contract.js';
-import { isRefusal, type Refusal } from '../domain/refusal.js';
-import type { Caller } from '../keys/caller.js';
+import { isRefusal, type Refusal } from '../ground/domain/refusal.js';
+import type { Caller } from '../customers/keys/caller.js';
 import type { RunSearch } from './answer.js';
 import type { SearchReply } from './reply.js';
 

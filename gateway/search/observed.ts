@@ -1,5 +1,5 @@
-import type { Clock, Log } from '../domain/ports.js';
-import type { Metrics } from '../observe/metrics.js';
+import type { Clock, Log } from '../ground/domain/ports.js';
+import type { Metrics } from '../ground/observe/metrics.js';
 import type { Search } from './pipeline.js';
 
 /** A search that leaves a metric and a log line behind; it holds no query and no credential. */

@@ -1,29 +1,50 @@
 import type { SearchRequest } from '../../search-core/contract.js';
-import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
-import type { Payment, RequestBinding, StoredReply } from '../ledger/payment.js';
+import type { ChainAllowance } from '../ground/domain/allowance.js';
+import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
+import type { Address } from '../ground/domain/units.js';
+import type { Payment, RequestBinding, StoredReply } from '../money/ledger/payment.js';
+import type { CodePayer } from '../money/ledger/code-payer.js';
+import { refuseCodePayer, type CodeObjection } from '../money/payment/code-refusals.js';
 import {
   keyText,
   type AuthorizationKey,
   type CheckedAuthorization,
   type SignedAuthorization,
-} from '../payment/authorization.js';
-import type { SettlementOutcome } from '../settlement/outcome.js';
+} from '../money/payment/authorization.js';
+import type { SettlementOutcome } from '../money/settlement/outcome.js';
 import type { RunContext, RunSearch } from './answer.js';
-import { createFlights } from './flights.js';
+import { createSharedWork } from './shared-work.js';
 import { refused, type SearchReply } from './reply.js';
+import type { Place, Turns } from './turns.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
-export interface Verifier<Presented, Confirmed> {
+export interface Verifier<Presented> {
   /** Everything that needs no I/O and holds at any time: payee, token, signature of a key. */
   check(presented: Presented): Promise<CheckedAuthorization | Refusal>;
   /** For a new payment: price, window, and what only the chain knows. */
-  confirm(authorization: CheckedAuthorization): Promise<Confirmed | Refusal>;
+  confirm(
+    authorization: CheckedAuthorization,
+    allowance: ChainAllowance,
+  ): Promise<Confirmed | Refusal>;
+}
+
+/** The chain would make the transfer now. */
+interface Confirmed {
+  /** Present where the payer has code: such a payment is bound by rules of its own. */
+  readonly codePayer?: CodePayer;
+}
+
+interface Reservation {
+  readonly kind: 'reserved' | 'exists' | 'identified';
+  readonly payment: Payment;
 }
 
 /** The books, as one paid search sees them. */
 export interface PaymentLedger {
   /** The payment of this authorization that was not released, if there is one. */
   find(key: AuthorizationKey): Promise<Payment | undefined>;
+  /** The payment that this payer gave this identifier of its own, if there is one that counts. */
+  findIdentified(payer: Address, paymentIdentifier: string): Promise<Payment | undefined>;
   /**
    * Of all concurrent calls for one authorization, over all gateways, exactly one reserves.
    * `identified`: the payer's own identifier names that payment, by another authorization.
@@ -33,7 +54,18 @@ export interface PaymentLedger {
     binding: RequestBinding,
     requestId: string,
     paymentIdentifier: string | undefined,
-  ): Promise<{ kind: 'reserved' | 'exists' | 'identified'; payment: Payment }>;
+  ): Promise<Reservation>;
+  /**
+   * The same for a payer that has code, which has one open payment at a time.
+   * `deferred`: no payment of it is taken now.
+   */
+  reserveForCode(
+    codePayer: CodePayer,
+    authorization: SignedAuthorization,
+    binding: RequestBinding,
+    requestId: string,
+    paymentIdentifier: string | undefined,
+  ): Promise<Reservation | { kind: 'deferred'; objection: CodeObjection }>;
   /** Gives a reservation back before anything was signed; the authorization may be used again. */
   release(paymentId: string, reason: string): Promise<unknown>;
   /** Records the reply durably; from here on the payment will be settled, whoever is left. */
@@ -42,20 +74,27 @@ export interface PaymentLedger {
 
 /** Moving the money, as one paid search sees it. */
 export interface PaymentSettlement {
-  /** Why no new paid work is taken now, if it is not. */
-  admits(authorization: SignedAuthorization): Refusal | undefined;
+  /**
+   * Why a payment that comes now is not even looked at, if it is not. Before it come so many
+   * `promised` payments, which are not served yet, and so many seconds until it is looked at.
+   */
+  sheds(promised: number, seconds: number): Refusal | undefined;
+  /** Why no new paid work is taken now, if it is not, with so many `promised` and not served yet. */
+  admits(authorization: SignedAuthorization, promised: number): Refusal | undefined;
   /** Settles a served payment; says `pending` after `waitMs` while the work goes on. */
   settle(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome>;
   /** Waits for the outcome of a payment that somebody else serves. */
   outcome(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome>;
 }
 
-export interface PaidSearchParts<Presented, Confirmed> {
+export interface PaidSearchParts<Presented> {
   /** The payer's own id of the payment (x402 extension payment-identifier), where it sent one. */
   identifierOf(presented: Presented): string | undefined;
-  readonly verifier: Verifier<Presented, Confirmed>;
+  readonly verifier: Verifier<Presented>;
   readonly ledger: PaymentLedger;
   readonly settlement: PaymentSettlement;
+  /** Shared by everything that is sold. */
+  readonly turns: Turns;
   /** How long a caller waits for the chain before it is told `settlement_pending`. */
   readonly settlementWaitMs: number;
 }
@@ -65,9 +104,13 @@ interface Purchase<Asked> {
   readonly authorization: CheckedAuthorization;
   readonly identifier: string | undefined;
   readonly binding: RequestBinding;
+  /** Left as soon as nothing is to be done but to wait for the settlement. */
+  readonly place: Place;
   readonly request: Asked;
   readonly run: (request: Asked, context: RunContext) => ReturnType<RunSearch>;
   readonly requestId: string;
+  /** What this caller may still have asked of the chain. */
+  readonly allowance: ChainAllowance;
 }
 
 /** Seconds after which a caller is asked to send the same payment again: one Base block. */
@@ -77,37 +120,68 @@ const RETRY_SECONDS = 2;
  * Verify and reserve, search, settle, reply. However often and wherever one authorization is
  * presented, one search is run for it, one transfer is made, and every presenter gets one reply.
  */
-export function createPaidSearch<Presented, Confirmed extends object, Asked = SearchRequest>(
-  parts: PaidSearchParts<Presented, Confirmed>,
+export function createPaidSearch<Presented, Asked = SearchRequest>(
+  parts: PaidSearchParts<Presented>,
 ) {
-  const { verifier, ledger, settlement } = parts;
-  const flights = createFlights<SearchReply>();
+  const { verifier, ledger, settlement, turns } = parts;
+  const shared = createSharedWork<SearchReply>();
   const wait = { waitMs: parts.settlementWaitMs };
 
   const buy = async (purchase: Purchase<Asked>, signal: AbortSignal): Promise<SearchReply> => {
     const { authorization, binding, requestId } = purchase;
     const known = await ledger.find(authorization);
     if (known) return replay(known, purchase);
-    const refusal =
-      settlement.admits(authorization) ?? asRefusal(await verifier.confirm(authorization));
-    if (refusal) return refused(requestId, refusal);
-    const { identifier } = purchase;
-    const { kind, payment } = await ledger.reserve(authorization, binding, requestId, identifier);
-    switch (kind) {
+    // A contract's answer may take long; those who sign with a key do not wait for it.
+    if (authorization.signedBy === 'contract') purchase.place.leave();
+    const confirmed =
+      settlement.admits(authorization, turns.active) ??
+      (await verifier.confirm(authorization, purchase.allowance));
+    if (isRefusal(confirmed)) return refuseUnknown(confirmed, purchase);
+    const { codePayer } = confirmed;
+    const wanted = [authorization, binding, requestId, purchase.identifier] as const;
+    const reservation = codePayer
+      ? await ledger.reserveForCode(codePayer, ...wanted)
+      : await ledger.reserve(...wanted);
+    switch (reservation.kind) {
       case 'reserved':
-        return serve(payment, purchase, { requestId, signal });
+        return serve(reservation.payment, purchase, { requestId, signal });
       case 'exists':
-        return replay(payment, purchase);
+        return replay(reservation.payment, purchase);
       case 'identified':
         // The chain has just judged this payer's signature; the new authorization is not used.
-        if (payment.binding !== binding) return refused(requestId, CONFLICT);
-        return concludeOther(payment, requestId);
+        if (reservation.payment.binding !== binding) return refused(requestId, CONFLICT);
+        purchase.place.leave();
+        return concludeOther(reservation.payment, requestId);
+      case 'deferred':
+        return refused(requestId, refuseCodePayer(reservation.objection));
     }
+  };
+
+  /**
+   * Refuses a payment that the books do not know even now. Another gateway may have reserved it
+   * since they were asked, and what it has settled is what the chain objects to: a used nonce, an
+   * empty balance. Who was charged is never asked to pay anew.
+   */
+  const refuseUnknown = async (
+    refusal: Refusal,
+    purchase: Purchase<Asked>,
+  ): Promise<SearchReply> => {
+    const { authorization, identifier, binding, requestId } = purchase;
+    if (refusal.next !== 'new-payment') return refused(requestId, refusal);
+    const known = await ledger.find(authorization);
+    if (known) return replay(known, purchase);
+    // Only a key's signature is known to be the payer's before the chain was asked.
+    if (identifier === undefined || authorization.signedBy !== 'key')
+      return refused(requestId, refusal);
+    const other = await ledger.findIdentified(authorization.from, identifier);
+    if (other?.binding !== binding) return refused(requestId, refusal);
+    purchase.place.leave();
+    return concludeOther(other, requestId);
   };
 
   const serve = async (
     payment: Payment,
-    { request, run }: Purchase<Asked>,
+    { request, run, place }: Purchase<Asked>,
     context: RunContext,
   ): Promise<SearchReply> => {
     const { requestId } = context;
@@ -121,6 +195,7 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
     }
     const reply = { body: answer.body, contentType: 'application/json', requestId };
     const served = await ledger.serve(payment.id, reply);
+    place.leave();
     // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.
     if (served.kind === 'refused') return refused(requestId, RELEASED);
     return conclude(payment, reply, await settlement.settle(payment.id, wait));
@@ -131,6 +206,7 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
     const { authorization, binding, requestId } = purchase;
     if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
+    purchase.place.leave();
     return concludeOther(payment, requestId);
   };
 
@@ -143,16 +219,33 @@ export function createPaidSearch<Presented, Confirmed extends object, Asked = Se
 
   return async (
     presented: Presented,
-    purchase: Omit<Purchase<Asked>, 'authorization' | 'identifier'>,
+    purchase: Omit<Purchase<Asked>, 'authorization' | 'identifier' | 'place'>,
     signal: AbortSignal,
   ): Promise<SearchReply> => {
-    const authorization = await verifier.check(presented);
-    if (isRefusal(authorization)) return refused(purchase.requestId, authorization);
-    const { signature } = authorization;
-    const flight = `${keyText(authorization)} ${signature} ${purchase.binding}`;
-    return flights.join(flight, signal, (end) =>
-      buy({ ...purchase, authorization, identifier: parts.identifierOf(presented) }, end),
-    );
+    const { requestId, binding } = purchase;
+    const busy = settlement.sheds(turns.payments, turns.waitSeconds);
+    if (busy) return refused(requestId, busy);
+    const place = await turns.take();
+    try {
+      // The crowd may have taken longer than it seemed that it would.
+      const late = settlement.sheds(turns.active, place.waitedSeconds);
+      if (late) return refused(requestId, late);
+      if (signal.aborted) return refused(requestId, GONE);
+      const authorization = await verifier.check(presented);
+      if (isRefusal(authorization)) return refused(requestId, authorization);
+      const key = `${keyText(authorization)} ${authorization.signature} ${binding}`;
+      const identifier = parts.identifierOf(presented);
+      const role = { isFirst: false };
+      const reply = shared.join(key, signal, (end) => {
+        role.isFirst = true;
+        return buy({ ...purchase, authorization, identifier, place }, end);
+      });
+      // The others have nothing to do but to wait for the first one's reply.
+      if (!role.isFirst) place.leave();
+      return await reply;
+    } finally {
+      place.leave();
+    }
   };
 }
 
@@ -179,10 +272,6 @@ const CONFLICT = refuse(
   'payment_identifier_conflict',
   'This payment identifier was used for another request. Use a new one for each request.',
 );
-
-function asRefusal(value: object): Refusal | undefined {
-  return isRefusal(value) ? value : undefined;
-}
 
 /** What the payer is told, by what became of the payment. */
 function conclude(
@@ -214,6 +303,9 @@ function conclude(
       return refused(requestId, settlementPending(outcome.transaction));
   }
 }
+
+/** Nobody reads it. */
+const GONE = refuse('service_unavailable', 'The caller has gone.', { retryAfterSeconds: 1 });
 
 const EXPIRED = refuse(
   'payment_invalid',

@@ -1,11 +1,13 @@
 import type { SearchRequest } from '../../search-core/contract.js';
-import { isRefusal, refuse, type Refusal } from '../domain/refusal.js';
-import type { Caller } from '../keys/caller.js';
-import type { RequestBinding } from '../ledger/payment.js';
-import type { Admission } from '../limits/admission.js';
-import type { RunContext, RunSearch } from './answer.js';
+import type { ChainAllowance } from '../ground/domain/allowance.js';
+import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
+import type { Caller } from '../customers/keys/caller.js';
+import type { RequestBinding } from '../money/ledger/payment.js';
+import type { Admission } from '../customers/limits/admission.js';
+import type { RunSearch } from './answer.js';
 import { bindingOf } from './binding.js';
 import type { Credentials, Face } from './caller.js';
+import type { KeyedSearch } from './idempotent.js';
 import { refused, type SearchReply } from './reply.js';
 import { parseSearchRequest } from './request.js';
 
@@ -14,6 +16,8 @@ export interface SearchCall {
   readonly requestId: string;
   readonly face: Face;
   readonly credentials: Credentials;
+  /** Makes copies of an account's search one search; a payment needs none. */
+  readonly idempotencyKey?: string;
   /** The parsed body; nothing about it is known yet. */
   readonly body: unknown;
   /** The caller's network address, for limits on those who have shown nothing else. */
@@ -36,14 +40,11 @@ export interface SearchParts<Payload> {
   admitCaller(caller: Caller): Promise<Admission>;
   /** Limits by address, for those who pay or have shown nothing. */
   admitAddress(address: string, policy: 'payment' | 'challenge'): Admission;
+  /** What an address may still have asked of the chain; given back when it has paid. */
+  chainAllowance(address: string): ChainAllowance & { giveBack(): void };
   /** Reads a payment header strictly: malformed is a 400. */
   readPayment(version: 1 | 2, value: string): Payload | Refusal;
-  searchOnCredits(
-    caller: Caller,
-    request: SearchRequest,
-    run: RunSearch,
-    context: RunContext,
-  ): Promise<SearchReply>;
+  readonly searchOnCredits: KeyedSearch;
   searchForPayment(
     payload: Payload,
     purchase: {
@@ -51,6 +52,7 @@ export interface SearchParts<Payload> {
       binding: RequestBinding;
       run: RunSearch;
       requestId: string;
+      allowance: ChainAllowance;
     },
     signal: AbortSignal,
   ): Promise<SearchReply>;
@@ -92,11 +94,18 @@ export function createSearch<Payload extends object>(parts: SearchParts<Payload>
     ): Promise<SearchReply> {
       const { run } = parts;
       switch (paying.kind) {
-        case 'account':
-          return parts.searchOnCredits(paying.caller, asked, run, { requestId, signal });
+        case 'account': {
+          const { idempotencyKey } = call;
+          const context = { requestId, signal, ...(idempotencyKey && { idempotencyKey }) };
+          return parts.searchOnCredits(paying.caller, asked, run, context);
+        }
         case 'payer': {
-          const purchase = { request: asked, binding: bindingOf(asked), run, requestId };
-          return parts.searchForPayment(paying.payload, purchase, signal);
+          const allowance = parts.chainAllowance(call.address);
+          const binding = bindingOf(asked);
+          const purchase = { request: asked, binding, run, requestId, allowance };
+          const reply = await parts.searchForPayment(paying.payload, purchase, signal);
+          if (reply.kind === 'results') allowance.giveBack();
+          return reply;
         }
         case 'nobody':
           return refused(requestId, PAYMENT_REQUIRED);

@@ -1,6 +1,6 @@
-import type { Refusal } from '../domain/refusal.js';
-import type { RateState } from '../limits/admission.js';
-import type { Receipt } from '../x402/receipt.js';
+import type { Refusal } from '../ground/domain/refusal.js';
+import type { RateState } from '../customers/limits/admission.js';
+import type { Receipt } from '../money/x402/receipt.js';
 
 /** The outcome of one search, before HTTP or the tool protocol give it their form. */
 export type SearchReply =
@@ -11,6 +11,8 @@ export type SearchReply =
       readonly body: Uint8Array;
       /** Known to whoever ran the search; a reply that was kept does not say it. */
       readonly resultCount?: number;
+      /** An earlier search's reply under the same `Idempotency-Key`; it costs no credit. */
+      readonly isReplay?: true;
       readonly receipt?: Receipt;
       readonly rate?: RateState;
     }

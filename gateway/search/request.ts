@@ -6,8 +6,8 @@ import {
   RESULTS,
   type SearchRequest,
 } from '../../search-core/contract.js';
-import { parseParameters } from '../domain/parameters.js';
-import { isRefusal, type Refusal } from '../domain/refusal.js';
+import { parseParameters } from '../ground/domain/parameters.js';
+import { isRefusal, type Refusal } from '../ground/domain/refusal.js';
 
 /** The specification's SearchRequest, closed; the OpenAPI document is made from it. */
 export const searchRequestSchema = z.strictObject({

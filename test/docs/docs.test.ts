@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { readConfig, SETTING_NAMES } from '../../gateway/config.js';
-import { clientSetups, stdioSetup } from '../../gateway/console/pages/connect-clients.js';
-import { REFUSALS } from '../../gateway/domain/refusal.js';
+import { readConfig, SETTING_NAMES } from '../../gateway/ground/config.js';
+import { clientSetups, stdioSetup } from '../../gateway/edge/console/pages/connect-clients.js';
+import { REFUSALS } from '../../gateway/ground/domain/refusal.js';
 
 const file = (name: string) => readFileSync(new URL(`../../../${name}`, import.meta.url), 'utf8');
 
@@ -42,3 +42,13 @@ function normal(text: string): string {
     return text.trim();
   }
 }
+
+test('every file and folder that ARCHITECTURE.md names from the root exists', () => {
+  const roots = 'gateway|search-core|sdk|test|commands|console';
+  const paths = [
+    ...file('ARCHITECTURE.md').matchAll(new RegExp(`\`((?:${roots})/[^\`]+)\``, 'gu')),
+  ];
+  expect(paths.length).toBeGreaterThan(20);
+  const missing = paths.filter(([, path]) => !existsSync(path ?? ''));
+  expect(missing.map(([, path]) => path)).toEqual([]);
+});

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
-import { createApp } from '../../gateway/app.js';
-import { refuse } from '../../gateway/domain/refusal.js';
+import { createApp } from '../../gateway/edge/app.js';
+import { refuse } from '../../gateway/ground/domain/refusal.js';
 import type { SearchReply } from '../../gateway/search/reply.js';
 import { judge } from '../support/interface-document.js';
 import { takeExchanges } from '../support/interface-watch.js';
@@ -19,6 +19,7 @@ async function faultsOf(reply: SearchReply): Promise<readonly string[]> {
     search: () => Promise.resolve(reply),
     wire: { challengeHeader: () => 'e30=', receiptHeader: () => 'e30=' },
     bodyLimits: { bytesMax: 1000, timeoutMs: 1000 },
+    isHttps: false,
     trustedProxies: 0,
     health: { live: () => undefined, ready: () => undefined },
     random: realRandom,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { REFUSALS } from '../../gateway/domain/refusal.js';
-import { openApiDocument } from '../../gateway/http/openapi.js';
+import { REFUSALS } from '../../gateway/ground/domain/refusal.js';
+import { openApiDocument } from '../../gateway/edge/http/openapi.js';
 import { CHROMIUM_MISSING, chromiumPath, launchChromium } from '../support/chromium.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -30,7 +30,9 @@ test('the page of both faces shows every path and code, and may load from its se
     const loaded = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = '']) => path);
     expect(loaded.length).toBeGreaterThan(3);
     for (const path of loaded) {
-      expect([path, (await fetch(new URL(path, url))).status]).toEqual([path, 200]);
+      const file = await fetch(new URL(path, url));
+      await file.arrayBuffer(); // What is not read keeps its connection, and the process, open.
+      expect([path, file.status]).toEqual([path, 200]);
       expect(path).toMatch(/^\//);
     }
     expect(page).not.toMatch(/ on[a-z]+="| style="|<style/);

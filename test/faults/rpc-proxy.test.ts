@@ -6,7 +6,7 @@ import {
   createChainClient,
   RpcError,
   type ChainClient,
-} from '../../gateway/chain/client.js';
+} from '../../gateway/money/chain/client.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { memoryLog } from '../support/log.js';
 import { realClock, realRandom } from '../support/ports.js';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readDevFacts } from '../../gateway/dev/facts.js';
-import type { CrashPoint } from '../../gateway/ledger/checkpoint.js';
-import type { Store } from '../../gateway/store/store.js';
+import type { CrashPoint } from '../../gateway/money/ledger/checkpoint.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { type Audit, audit, countOpen, openBooks } from '../support/audit.js';
-import { type ReachedChain, reachTestChain } from '../support/chain.js';
+import { reachDevChain, type ReachedChain } from '../support/chain.js';
 import { startFakeSearchCore } from '../support/fake-search-core.js';
 import {
   type GatewayRun,
@@ -121,7 +121,7 @@ async function openScene(): Promise<Scene> {
   if (dev?.rpcUrl === undefined) throw new Error('the gateway left no facts of its chain');
   const books = await openBooks(join(dataDir, 'search402.db'));
   const scene: Scene = {
-    chain: await reachTestChain(dev.rpcUrl),
+    chain: await reachDevChain(dev.rpcUrl),
     books,
     attempts: [],
     run,

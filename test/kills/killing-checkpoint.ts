@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../gateway/ledger/checkpoint.js';
+import type { Checkpoint } from '../../gateway/money/ledger/checkpoint.js';
 import { type Order, ORDER_SETTING } from './order.js';
 
 const atStart = process.env[ORDER_SETTING];

@@ -1,4 +1,4 @@
-import type { CrashPoint } from '../../gateway/ledger/checkpoint.js';
+import type { CrashPoint } from '../../gateway/money/ledger/checkpoint.js';
 
 /** An order to die: at which point, and at which passing of it, 1 for the next. */
 export interface Order {

@@ -1,6 +1,6 @@
 import type { ResolveHook } from 'node:module';
 
-const CHECKPOINT = new URL('../../gateway/ledger/checkpoint.js', import.meta.url).href;
+const CHECKPOINT = new URL('../../gateway/money/ledger/checkpoint.js', import.meta.url).href;
 const KILLING = new URL('./killing-checkpoint.js', import.meta.url).href;
 
 /** Whoever imports the gateway's checkpoint gets the one that kills. */

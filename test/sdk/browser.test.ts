@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { Hex } from '../../gateway/domain/units.js';
+import type { Hex } from '../../gateway/ground/domain/units.js';
 import { CHROMIUM_MISSING, chromiumPath, launchChromium } from '../support/chromium.js';
 import { startRealWorld, type RealWorld } from '../support/sdk-real.js';
 import { startSite, type Site } from '../support/site.js';

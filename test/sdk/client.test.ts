@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { REFUSALS } from '../../gateway/domain/refusal.js';
+import { REFUSALS } from '../../gateway/ground/domain/refusal.js';
 import * as sdk from '../../sdk/typescript/src/index.js';
 import { realRuntime } from '../../sdk/typescript/src/runtime.js';
 import type { Fault } from '../support/fault-proxy.js';

@@ -40,6 +40,17 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
+/** What a bundler makes of one entry: its size, minified and compressed, and what it took. */
+async function bundled(file: string, platform: 'browser' | 'node') {
+  const dist = join(source, 'dist/esm');
+  const { outputFiles, metafile } = await build({
+    ...{ entryPoints: [file], absWorkingDir: dist, metafile: true, write: false, platform },
+    ...{ bundle: true, minify: true, format: 'esm', target: 'es2022' },
+  });
+  const bytes = gzipSync(outputFiles[0]?.contents ?? '').length;
+  return { bytes, files: Object.keys(metafile.inputs) };
+}
+
 /** What "are the types wrong" says of a tarball, but for Node 10, which this package does not know. */
 async function typeProblems(file: string): Promise<readonly unknown[]> {
   const packed = createPackageFromTarballData(new Uint8Array(readFileSync(file)));
@@ -93,21 +104,21 @@ describe('the packed package', () => {
     expect(imported).toMatch(/Search402|FileStore/);
   });
 
-  test.each([
-    ['index.js', 'browser', 10_000],
-    ['node/index.js', 'node', 5_000],
-  ] as const)(
-    '%s stays small: minified for the %s and compressed',
-    async (file, platform, most) => {
-      const { outputFiles } = await build({
-        entryPoints: [join(source, 'dist/esm', file)],
-        ...{ bundle: true, minify: true, write: false, format: 'esm', platform, target: 'es2022' },
-      });
-      const bytes = gzipSync(outputFiles[0]?.contents ?? '').length;
-      expect(bytes).toBeGreaterThan(1_000);
-      expect(bytes).toBeLessThan(most);
-    },
-  );
+  test('has nothing for Node in what browsers bundle, and is as small as its README says', async () => {
+    const { bytes, files } = await bundled('index.js', 'browser');
+    expect(files).toContain('client.js');
+    expect(files.filter((file) => /^(?:node|cli)\//.test(file))).toEqual([]);
+    const readme = readFileSync(join(source, 'README.md'), 'utf8');
+    const kilobytes = /(\d+) kB minified and compressed/.exec(readme)?.[1];
+    expect(kilobytes).toBe(String(Math.round(bytes / 1_000)));
+    expect(bytes).toBeLessThan(11_500);
+  });
+
+  test('stays small for Node, stores included', async () => {
+    const { bytes, files } = await bundled('node/index.js', 'node');
+    expect(files).toContain('node/sqlite-store.js');
+    expect(bytes).toBeLessThan(6_500);
+  });
 
   test('brings the command line', async () => {
     const program = join(project, 'node_modules', '.bin', 'search402');

@@ -23,7 +23,11 @@ const payer = (payment: sdk.PaymentOptions = {}, more: sdk.ClientOptions = {}) =
   new sdk.Search402({
     baseUrl: world.proxy.url,
     wallet: privateKeyAccount(world.service.dev.payerPrivateKey),
-    payment: { payees: [world.service.dev.payTo], ...payment },
+    payment: {
+      payees: [world.service.dev.payTo],
+      store: new sdk.MemoryStore(),
+      ...payment,
+    },
     logLevel: 'off',
     ...more,
   });
@@ -65,6 +69,18 @@ async function doctor(env: Record<string, string>) {
 }
 
 describe('against the real gateway', () => {
+  test('a proxy that refuses what was settled does not keep the reply from its payer', async () => {
+    const { transfers, payments } = await changes(async () => {
+      world.proxy.faults.push({ kind: 'pass' }, { kind: 'status-after', status: 403 });
+      const outcome = await payer().searchWithResponse({ query: 'lighthouse lamp' });
+      expect(outcome.status).toBe(200);
+      expect(outcome.payment).toMatchObject({ status: 'paid' });
+      expect(outcome.payment?.transaction).toMatch(/^0x[0-9a-f]{64}$/);
+    });
+    expect(transfers).toHaveLength(1);
+    expect(payments).toBe(1);
+  });
+
   test('the doctor finds all well, and an empty wallet', async () => {
     const { apiKey, payerPrivateKey, rpcUrl } = world.service.dev;
     const well = await doctor({

@@ -8,6 +8,7 @@ import {
 } from '../../sdk/typescript/src/payment/authorization.js';
 import { decodeJson } from '../../sdk/typescript/src/payment/base64.js';
 import { readChallenge } from '../../sdk/typescript/src/payment/challenge.js';
+import { proofHeader, statusRequest } from '../../sdk/typescript/src/payment/inquiry.js';
 import { readReceipt } from '../../sdk/typescript/src/payment/verdict.js';
 
 interface Vectors {
@@ -72,4 +73,30 @@ describe('the vectors that gateway and SDKs share', () => {
       });
     }
   });
+});
+
+interface ProofVector {
+  readonly name: string;
+  readonly privateKey: string;
+  readonly domain: { readonly chainId: number };
+  readonly message: {
+    readonly payer: Hex;
+    readonly nonce: Hex;
+    readonly issuedAt: number;
+    readonly audience: string;
+  };
+  readonly signature: string;
+  readonly header: string;
+}
+const { proofs } = JSON.parse(readFileSync('test/vectors/payment-status.json', 'utf8')) as {
+  readonly proofs: readonly ProofVector[];
+};
+
+test.each(proofs)('a proof is signed: $name', async (vector) => {
+  const { payer, nonce: id, issuedAt, audience } = vector.message;
+  const network = `eip155:${vector.domain.chainId}`;
+  const data = statusRequest({ payer, id, network }, audience, issuedAt);
+  const signature = await privateKeyAccount(vector.privateKey).signTypedData(data);
+  expect(signature).toBe(vector.signature);
+  expect(proofHeader(data, signature)).toBe(vector.header);
 });

@@ -1,33 +1,33 @@
-import { AuditBooks } from '../../gateway/ledger/audit.js';
-import { reconcile } from '../../gateway/settlement/reconcile.js';
-import { createRpcChain } from '../../gateway/settlement/rpc-chain.js';
-import type { Store } from '../../gateway/store/store.js';
+import { AuditBooks } from '../../gateway/money/ledger/audit.js';
+import { reconcile } from '../../gateway/money/settlement/reconcile.js';
+import { createRpcChain } from '../../gateway/money/settlement/rpc-chain.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { CHAIN_ID, type Mined } from './chain/chain.js';
 import { TOKEN, TRANSFER } from './chain/contracts.js';
 import { createNode } from './chain/node.js';
 import type { WorldParts } from './creation.js';
-import { TERMS, type Note } from './purses.js';
+import { TERMS, type SignedPayment } from './payers.js';
 
 /** I3: whatever was settled can be fetched again, byte for byte. */
-export async function fetchAgain(parts: WorldParts, queries: ReadonlyMap<Note, string>) {
-  const { disk, notes, customers, violation } = parts;
+export async function fetchAgain(parts: WorldParts, queries: ReadonlyMap<SignedPayment, string>) {
+  const { disk, payments, customers, violation } = parts;
   const settled = disk.query(
     `select nonce, payer from payments
       where released_at is null and failed_at is null and settled_at is not null`,
   );
-  for (const note of notes) {
-    const { nonce, from } = note.authorization;
+  for (const payment of payments) {
+    const { nonce, from } = payment.authorization;
     if (!settled.some((row) => row.nonce === nonce && row.payer === from)) continue;
-    const query = queries.get(note) ?? '';
-    const first = await customers.present(note, query);
+    const query = queries.get(payment) ?? '';
+    const first = await customers.present(payment, query);
     const isOther =
       first !== 'lost' &&
       first.kind === 'refused' &&
       first.refusal.code === 'authorization_bound_to_other_request';
-    const heard = isOther ? await customers.present(note, 'another thing') : first;
+    const heard = isOther ? await customers.present(payment, 'another thing') : first;
     if (heard === 'lost' || heard.kind !== 'results')
       violation(
-        `I3: ${note.name} settled, but fetching it again gives ${
+        `I3: ${payment.name} settled, but fetching it again gives ${
           heard === 'lost' ? 'nothing' : heard.refusal.code
         }`,
       );

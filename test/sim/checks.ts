@@ -1,14 +1,19 @@
 import { bytesToHex, parseTransaction } from 'viem';
-import { statusOf, type PaymentFacts, type PaymentStatus } from '../../gateway/ledger/status.js';
-import { MULTICALL3 } from '../../gateway/payment/on-chain.js';
-import { SETTLEMENT_DEFAULTS } from '../../gateway/settlement/settings.js';
-import { unixMillis, type Bytes32 } from '../../gateway/domain/units.js';
+import {
+  statusOf,
+  type PaymentFacts,
+  type PaymentStatus,
+} from '../../gateway/money/ledger/status.js';
+import { MULTICALL3 } from '../../gateway/money/payment/on-chain.js';
+import { SETTLEMENT_DEFAULTS } from '../../gateway/money/settlement/settings.js';
+import { reasons } from '../../gateway/money/x402/reasons.js';
+import { address, unixMillis, type Bytes32 } from '../../gateway/ground/domain/units.js';
 import type { Chain } from './chain/chain.js';
-import { addressTopic, AUTHORIZATION_USED } from '../../gateway/settlement/results.js';
+import { addressTopic, AUTHORIZATION_USED } from '../../gateway/money/settlement/results.js';
 import type { Customers, Delivery } from './customers.js';
 import type { Disk } from './disk.js';
 import type { Engine } from './engine.js';
-import type { Note } from './purses.js';
+import { isBurner, payerKind, type SignedPayment } from './payers.js';
 import type { SimSigner } from './relayers.js';
 import type { Trace } from './trace.js';
 
@@ -17,7 +22,7 @@ export interface CheckParts {
   readonly disk: Disk;
   readonly customers: Customers;
   readonly engine: Engine;
-  readonly notes: readonly Note[];
+  readonly payments: readonly SignedPayment[];
   readonly signers: readonly SimSigner[];
   readonly trace: Trace;
   readonly granted: number;
@@ -81,7 +86,7 @@ interface Moved {
   readonly isOurs: boolean;
 }
 
-function movesOf(chain: Chain, { authorization }: Note): Moved[] {
+function movesOf(chain: Chain, { authorization }: SignedPayment): Moved[] {
   const { from, nonce } = authorization;
   return chain.blocks.flatMap(({ mined }) =>
     mined.flatMap(({ transaction, logs }) =>
@@ -104,8 +109,8 @@ export function checkDelivery(
   delivery: Delivery,
   { isShownEnough }: { isShownEnough: boolean },
 ): string | undefined {
-  const { note, transaction } = delivery;
-  const { from, to, value, nonce } = note.authorization;
+  const { payment, transaction } = delivery;
+  const { from, to, value, nonce } = payment.authorization;
   const shown = isShownEnough ? chain.everShown : [];
   for (const mined of [shown, ...[...chain.everMade.values()].map((block) => block.mined)]) {
     for (const { transaction: one, logs } of mined) {
@@ -123,7 +128,7 @@ export function checkDelivery(
       if (isPaid) return undefined;
     }
   }
-  return `I2: ${note.name} was delivered without its transfer in ${transaction}`;
+  return `I2: ${payment.name} was delivered without its transfer in ${transaction}`;
 }
 
 /** Every check that needs no process, on the disk and the chain as they are in the end. */
@@ -133,6 +138,7 @@ export function checkBooks(parts: CheckParts): void {
   checkHistory(parts);
   checkNonces(parts);
   checkCredits(parts);
+  checkNeighbours(parts);
   for (const { status, failedCalls, facts } of rows) {
     parts.trace.count(`payment.${status}`);
     if (failedCalls > 0) parts.trace.count('payment.retried');
@@ -141,47 +147,47 @@ export function checkBooks(parts: CheckParts): void {
 }
 
 /** I1, I2 and I6: one charge for each authorization, and what was delivered was paid. */
-function checkPayments({ chain, customers, notes, trace, violation }: CheckParts, rows: Row[]) {
-  for (const note of notes) {
-    const { nonce, from } = note.authorization;
+function checkPayments({ chain, customers, payments, trace, violation }: CheckParts, rows: Row[]) {
+  for (const payment of payments) {
+    const { nonce, from } = payment.authorization;
     const mine = rows.filter((row) => row.nonce === nonce && row.payer === from);
     const live = mine.filter(({ status }) => status !== 'released');
-    const moves = movesOf(chain, note);
-    const deliveries = customers.deliveries.filter((one) => one.note === note);
+    const moves = movesOf(chain, payment);
+    const deliveries = customers.deliveries.filter((one) => one.payment === payment);
     const bodies = new Set(deliveries.map(({ body }) => body));
     const [row] = live;
-    if (live.length > 1) violation(`I1: ${note.name} has ${live.length} live payments`);
-    if (moves.length > 1) violation(`I1: ${note.name} was moved ${moves.length} times`);
-    if (bodies.size > 1) violation(`I1: ${note.name} was delivered as ${bodies.size} searches`);
+    if (live.length > 1) violation(`I1: ${payment.name} has ${live.length} live payments`);
+    if (moves.length > 1) violation(`I1: ${payment.name} was moved ${moves.length} times`);
+    if (bodies.size > 1) violation(`I1: ${payment.name} was delivered as ${bodies.size} searches`);
     const isPaid = row?.status === 'final' || row?.status === 'settled';
     const [move] = moves;
     if (isPaid) {
-      if (!move) violation(`I2: ${note.name} is ${row.status}, but nothing was moved`);
+      if (!move) violation(`I2: ${payment.name} is ${row.status}, but nothing was moved`);
       else if (move.transaction !== row.transaction)
         violation(
-          `I2: ${note.name} settled in ${String(row.transaction)}, not ${move.transaction}`,
+          `I2: ${payment.name} settled in ${String(row.transaction)}, not ${move.transaction}`,
         );
-      else if (!move.isOurs) trace.count('payment.adopted', note.name);
+      else if (!move.isOurs) trace.count('payment.adopted', payment.name);
       if (bodies.size > 0 && !bodies.has(row.body ?? ''))
-        violation(`I1: what was delivered for ${note.name} is not what is kept`);
+        violation(`I1: what was delivered for ${payment.name} is not what is kept`);
     } else if (move?.isOurs) {
-      violation(`I2: ${note.name} is ${row?.status ?? 'unknown'}, but we moved its money`);
+      violation(`I2: ${payment.name} is ${row?.status ?? 'unknown'}, but we moved its money`);
     }
     if (deliveries.length > 0 && !isPaid) {
       // The one excuse: it was paid, a reorganization took that back, and it cannot be paid again.
       const isExcused = row?.status === 'failed' && row.facts.reorgedAt !== undefined;
       if (!isExcused)
-        violation(`I2: ${note.name} was delivered, but is ${row?.status ?? 'unknown'}`);
-      else trace.count('payment.lost-by-reorg', note.name);
+        violation(`I2: ${payment.name} was delivered, but is ${row?.status ?? 'unknown'}`);
+      else trace.count('payment.lost-by-reorg', payment.name);
     }
     const isToldFailed = customers.givenUp.some(
-      (one) => one.note === note && one.code === 'settlement_failed',
+      (one) => one.payment === payment && one.code === 'settlement_failed',
     );
     if (isToldFailed && (isPaid || move?.isOurs)) {
       // The one excuse: a reorganization put the failed call where it succeeds.
       const isExcused = isPaid && row.facts.reorgedAt !== undefined;
-      if (!isExcused) violation(`I2: ${note.name} was called failed and is paid`);
-      else trace.count('payment.overturned', note.name);
+      if (!isExcused) violation(`I2: ${payment.name} was called failed and is paid`);
+      else trace.count('payment.failure-reversed', payment.name);
     }
   }
   const open = rows.filter(({ status }) => !ENDS.has(status));
@@ -210,9 +216,9 @@ function checkHistory({ disk, trace, violation }: CheckParts): void {
     const status = statusOf(factsOf(row));
     const before = last.get(id);
     const allowed = before && AFTER_END[before];
-    const isOverturned =
+    const isReversed =
       before === 'failed' && status === 'settled' && trace.counts.has('chain.reorg');
-    if (allowed && !allowed.includes(status) && !isOverturned)
+    if (allowed && !allowed.includes(status) && !isReversed)
       violation(`I8: payment ${id} went from ${before} to ${status}`);
     last.set(id, status);
   }
@@ -242,6 +248,9 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
       if (intent.call_to === MULTICALL3) trace.count('intent.shared');
     }
   }
+  // Of worlds with one machine the key changes hands with each of its processes.
+  const changed = disk.query('select relayer from lanes where epoch > 1');
+  if (disk.isShared && changed.length > 0) trace.count('lane.changed-hands');
   for (const row of transactions) {
     const intent = intents.find((one) => one.id === row.intent_id);
     const signed = parseTransaction(bytesToHex(new Uint8Array(row.raw as ArrayBuffer)));
@@ -264,6 +273,43 @@ function checkNonces({ chain, disk, signers, trace, violation }: CheckParts): vo
     }
   }
 }
+
+/**
+ * I10: nobody shares a transaction with a payer that was known to have code, and whoever shared one
+ * with a payer that turned out to burn gas is tried alone before the payment fails.
+ */
+function checkNeighbours({ chain, disk, trace, violation }: CheckParts): void {
+  const carried = disk.query(
+    `select intent_id, payment_id, payer, nonce, failed_at, reason from intent_payments
+      join payments on payments.id = payment_id`,
+  );
+  const neighbours = (intent: unknown) => carried.filter((row) => row.intent_id === intent);
+  for (const { intent_id: intent, payer } of carried) {
+    const isKnown = KNOWN_CODE.has(payerKind(address(String(payer))));
+    if (isKnown && neighbours(intent).length > 1)
+      violation(`I10: ${String(payer)} has code and shared a transaction`);
+  }
+  const burned = new Set(
+    [...chain.everMade.values()].flatMap(({ mined }) =>
+      mined.filter(({ burners }) => burners.size > 0).map(({ transaction }) => transaction.hash),
+    ),
+  );
+  const harmed = disk
+    .query('select hash, intent_id from transactions')
+    .filter((row) => burned.has(row.hash as Bytes32))
+    .flatMap((row) => neighbours(row.intent_id))
+    .filter(({ payer }) => !isBurner(address(String(payer))));
+  for (const { payment_id: id, nonce, failed_at: failedAt, reason } of harmed) {
+    trace.count('payment.beside-burner', String(nonce));
+    const tries = carried.filter((row) => row.payment_id === id);
+    const wasAlone = tries.some((row) => neighbours(row.intent_id).length === 1);
+    const isFailed = failedAt !== null && reason === reasons.transaction;
+    if (isFailed && !wasAlone) violation(`I10: ${String(nonce)} failed for what another payer did`);
+  }
+}
+
+/** Accounts whose code everybody can look up. */
+const KNOWN_CODE = new Set<string>(['wallet', 'burner', 'delegate']);
 
 /** I5: credits add up, none is left held, and only what was answered is spent. */
 function checkCredits(parts: CheckParts): void {

@@ -1,4 +1,4 @@
-import { readConfig, type Config } from '../../gateway/config.js';
+import { readConfig, type Config } from '../../gateway/ground/config.js';
 import { Chain } from './chain/chain.js';
 import { createNode } from './chain/node.js';
 import { checkDelivery } from './checks.js';
@@ -6,11 +6,11 @@ import { Customers } from './customers.js';
 import { Dice } from './dice.js';
 import type { Disk } from './disk.js';
 import { Engine } from './engine.js';
-import { Herald } from './herald.js';
+import { SimulatedHeadFeed } from './head-feed.js';
 import { createLiar } from './liar.js';
 import { Machine, type Sabotage } from './machine.js';
 import { CALM, type NetworkEndpoint } from './network.js';
-import { TERMS, type Note, type Purse } from './purses.js';
+import { isBurner, TERMS, type Payer, type SignedPayment } from './payers.js';
 import { createSimSigner, type SimSigner } from './relayers.js';
 import { ETHER, type StormParts } from './storm.js';
 import { VirtualTime } from './time.js';
@@ -26,7 +26,7 @@ export interface WorldParts extends StormParts {
 export interface Beginning {
   readonly seed: number;
   readonly disk: Disk;
-  readonly purses: readonly Purse[];
+  readonly payers: readonly Payer[];
   readonly sabotage: Sabotage;
   readonly show: ((line: string) => void) | undefined;
 }
@@ -43,7 +43,7 @@ const BASE_CONFIG: Config = readConfig(
 
 /** Makes a world from a seed; nothing has happened in it yet. */
 export function createWorld(
-  { seed, disk, purses, sabotage, show }: Beginning,
+  { seed, disk, payers, sabotage, show }: Beginning,
   violations: string[],
 ): WorldParts {
   disk.wipe();
@@ -55,13 +55,18 @@ export function createWorld(
     trace.event('VIOLATION', what);
   };
   const stormMs = dice.between(8000, 36_000);
-  const notes = chooseNotes(purses, dice);
+  const isHonest = (payer: Payer) => !isBurner(payer.address);
+  const payments = [
+    ...choosePayments(payers.filter(isHonest), dice),
+    ...chooseBurners(payers, dice.fork('burners')),
+  ];
   const signers = [0, 1].slice(0, dice.chance(0.3) ? 2 : 1).map(createSimSigner);
-  const chain = createChain(signers, notes, { dice, trace, time });
+  const chain = createChain(signers, payments, { dice, trace, time });
   const endpoints = createEndpoints(chain, signers, dice, trace);
-  const heralds = dice.fork('herald');
-  const herald = heralds.chance(0.5)
-    ? new Herald({ chain, time, dice: heralds, trace })
+  // The label decides what the dice give, so recorded seeds keep their worlds.
+  const headDice = dice.fork('herald');
+  const headFeed = headDice.chance(0.5)
+    ? new SimulatedHeadFeed({ chain, time, dice: headDice, trace })
     : undefined;
   const engine = new Engine(time, dice.fork('engine'), trace);
   const config: Config = {
@@ -73,7 +78,7 @@ export function createWorld(
   const isShownEnough = config.PRECONFIRMATIONS;
   const names = dice.chance(0.2) ? ['east', 'west'] : ['gateway'];
   disk.isShared = names.length > 1;
-  const nodes = { endpoints, herald };
+  const nodes = { endpoints, headFeed };
   const site = { time, trace, dice: dice.fork('machines'), ...nodes, signers, config, sabotage };
   const machines = names.map(
     (name) =>
@@ -95,7 +100,7 @@ export function createWorld(
     },
     violation,
   });
-  const people = { engine, customers, notes, signers };
+  const people = { engine, customers, payments, signers };
   return { time, dice, trace, chain, ...nodes, machines, disk, ...people, stormMs, violation };
 }
 
@@ -107,29 +112,39 @@ function showBlocksInTheMaking({ flashblocks }: Chain, dice: Dice): boolean {
   return flashblocks.isOn && dice.chance(0.7);
 }
 
-function chooseNotes(purses: readonly Purse[], dice: Dice): Note[] {
-  const chosen = purses.flatMap(({ notes }) => (dice.chance(0.4) ? notes : []));
-  return (chosen.length > 0 ? chosen : purses.flatMap(({ notes }) => notes))
-    .map((note) => ({ note, order: dice.unit() }))
+function choosePayments(payers: readonly Payer[], dice: Dice): SignedPayment[] {
+  const chosen = payers.flatMap(({ payments }) => (dice.chance(0.4) ? payments : []));
+  return (chosen.length > 0 ? chosen : payers.flatMap(({ payments }) => payments))
+    .map((payment) => ({ payment, order: dice.unit() }))
     .sort((a, b) => a.order - b.order)
     .slice(0, dice.between(1, 6))
-    .map(({ note }) => note);
+    .map(({ payment }) => payment);
+}
+
+/** In some worlds, payments by accounts that pass every simulation and burn gas in transactions. */
+function chooseBurners(payers: readonly Payer[], dice: Dice): SignedPayment[] {
+  if (!dice.chance(0.4)) return [];
+  const burners = payers.filter((payer) => isBurner(payer.address));
+  const payments = burners.flatMap((burner) => burner.payments);
+  return payments.filter(() => dice.chance(0.35)).slice(0, 8);
 }
 
 function createChain(
   signers: readonly SimSigner[],
-  notes: readonly Note[],
+  payments: readonly SignedPayment[],
   { dice, trace, time }: { dice: Dice; trace: Trace; time: VirtualTime },
 ): Chain {
   const genesis = {
     ether: new Map(signers.map(({ address }) => [address, ETHER])),
     nonces: new Map(signers.map(({ address }) => [address, BigInt(dice.between(0, 3))])),
     balances: new Map(
-      notes.map(({ authorization: { from } }) => [from, BigInt(dice.between(40, 500))]),
+      payments.map(({ authorization: { from } }) => [from, BigInt(dice.between(40, 500))]),
     ),
     authorizations: new Map(),
     blacklisted: new Set<never>(),
     isPaused: false,
+    hasCappedBatch: dice.fork('batch').chance(0.8),
+    delegated: new Set<never>(),
   };
   return new Chain(genesis, dice.fork('chain'), trace, () => time.nowMs);
 }

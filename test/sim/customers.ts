@@ -1,15 +1,15 @@
-import type { Bytes32 } from '../../gateway/domain/units.js';
-import type { RefusalCode } from '../../gateway/domain/refusal.js';
+import type { Bytes32 } from '../../gateway/ground/domain/units.js';
+import type { RefusalCode } from '../../gateway/ground/domain/refusal.js';
 import type { Credentials } from '../../gateway/search/caller.js';
 import type { Dice } from './dice.js';
 import type { Heard, Machine } from './machine.js';
-import type { Note } from './purses.js';
+import type { SignedPayment } from './payers.js';
 import type { VirtualTime } from './time.js';
 import type { Trace } from './trace.js';
 
 /** Results that somebody got for a payment. */
 export interface Delivery {
-  readonly note: Note;
+  readonly payment: SignedPayment;
   readonly body: string;
   readonly transaction: Bytes32;
   readonly atMs: number;
@@ -17,7 +17,7 @@ export interface Delivery {
 
 /** Somebody was told to give a payment up. */
 interface GivenUp {
-  readonly note: Note;
+  readonly payment: SignedPayment;
   readonly code: RefusalCode;
 }
 
@@ -53,22 +53,22 @@ export class Customers {
   }
 
   /** Somebody presents a payment for a query, from `atMs` on, until there is an answer for good. */
-  pay(note: Note, query: string, atMs: number): void {
+  pay(payment: SignedPayment, query: string, atMs: number): void {
     void this.#after(atMs, async () => {
       for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-        const heard = await this.present(note, query);
+        const heard = await this.present(payment, query);
         if (heard === 'lost') await this.world.time.sleep(this.world.dice.between(500, 3000));
         else if (heard.kind === 'results') return;
         else {
           const { code, next, retryAfterSeconds = 2 } = heard.refusal;
           if (next === 'new-payment' || next === 'never') {
-            this.givenUp.push({ note, code });
+            this.givenUp.push({ payment, code });
             return;
           }
           await this.world.time.sleep(retryAfterSeconds * 1000);
         }
       }
-      this.world.violation(`${note.name} got no answer in ${ATTEMPTS_MAX} attempts`);
+      this.world.violation(`${payment.name} got no answer in ${ATTEMPTS_MAX} attempts`);
     });
   }
 
@@ -84,19 +84,19 @@ export class Customers {
   }
 
   /** Presents a payment once, and takes down what comes of it. */
-  async present(note: Note, query: string): Promise<Heard> {
+  async present(payment: SignedPayment, query: string): Promise<Heard> {
     const requestId = this.world.dice.random().uuid();
-    const credentials = { kind: 'payment', version: 2, value: note.header } as const;
-    const heard = await this.#ask(credentials, query, requestId, note.name);
+    const credentials = { kind: 'payment', version: 2, value: payment.header } as const;
+    const heard = await this.#ask(credentials, query, requestId, payment.name);
     if (heard === 'lost' || heard.kind === 'refused') return heard;
     const { body, receipt } = heard;
     if (!receipt || !('transaction' in receipt)) {
-      this.world.violation(`${note.name} was delivered without a receipt`);
+      this.world.violation(`${payment.name} was delivered without a receipt`);
       return heard;
     }
     const transaction = receipt.transaction;
     const atMs = this.world.time.nowMs;
-    const delivery = { note, body: Buffer.from(body).toString('utf8'), transaction, atMs };
+    const delivery = { payment, body: Buffer.from(body).toString('utf8'), transaction, atMs };
     this.deliveries.push(delivery);
     this.world.onDelivery(delivery);
     return heard;

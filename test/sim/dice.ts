@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Random } from '../../gateway/domain/ports.js';
+import type { Random } from '../../gateway/ground/domain/ports.js';
 
 /**
  * Random numbers that a seed replays: xoshiro128** (Blackman and Vigna, "Scrambled linear

@@ -1,15 +1,15 @@
 import Database from 'libsql';
 import type { Kysely } from 'kysely';
-import { MIGRATIONS } from '../../gateway/migrations.js';
-import { GroupCommit, type BatchConnection } from '../../gateway/store/group-commit.js';
-import { libsqlKysely } from '../../gateway/store/libsql-dialect.js';
-import { migrate } from '../../gateway/store/migrations.js';
+import { MIGRATIONS } from '../../gateway/wiring/migrations.js';
+import { GroupCommit, type BatchConnection } from '../../gateway/ground/store/group-commit.js';
+import { libsqlKysely } from '../../gateway/ground/store/libsql-dialect.js';
+import { migrate } from '../../gateway/ground/store/migrations.js';
 import {
   STORE_LIMITS,
   type Store,
   type StoreHealth,
   type UnavailableReason,
-} from '../../gateway/store/store.js';
+} from '../../gateway/ground/store/store.js';
 import { never, type SimProcess } from './process.js';
 
 /** What becomes of one commit. */

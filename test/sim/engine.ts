@@ -1,5 +1,5 @@
 import type { RunSearch } from '../../gateway/search/answer.js';
-import { refuse } from '../../gateway/domain/refusal.js';
+import { refuse } from '../../gateway/ground/domain/refusal.js';
 import type { Dice } from './dice.js';
 import type { SimProcess } from './process.js';
 import type { VirtualTime } from './time.js';

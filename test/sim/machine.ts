@@ -1,22 +1,23 @@
-import { openAccess } from '../../gateway/access.js';
-import type { ChainAccess } from '../../gateway/chain-access.js';
-import { createChainClient } from '../../gateway/chain/client.js';
-import { createHeadFeed } from '../../gateway/chain/head-feed.js';
-import { preflight } from '../../gateway/chain/preflight.js';
-import type { Config } from '../../gateway/config.js';
-import { openPayments } from '../../gateway/payments.js';
+import { openAccess } from '../../gateway/wiring/access.js';
+import type { ChainAccess } from '../../gateway/wiring/chain-access.js';
+import { createChainClient } from '../../gateway/money/chain/client.js';
+import { createHeadFeed } from '../../gateway/money/chain/head-feed.js';
+import { preflight } from '../../gateway/money/chain/preflight.js';
+import type { Config } from '../../gateway/ground/config.js';
+import { openPayments } from '../../gateway/wiring/payments.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type Search, type SearchCall } from '../../gateway/search/pipeline.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { refused, type SearchReply } from '../../gateway/search/reply.js';
-import type { Signer } from '../../gateway/settlement/signer.js';
-import { StoreUnavailable, type Store } from '../../gateway/store/store.js';
+import { TAKEN_OVER } from '../../gateway/money/settlement/handover.js';
+import type { Signer } from '../../gateway/money/settlement/signer.js';
+import { StoreUnavailable, type Store } from '../../gateway/ground/store/store.js';
 import { BLOCK_MS } from './chain/chain.js';
 import type { Dice } from './dice.js';
-import type { Herald } from './herald.js';
+import type { SimulatedHeadFeed } from './head-feed.js';
 import { createTransport, type NetworkEndpoint } from './network.js';
 import { SimProcess } from './process.js';
-import { PUBLIC_URL, TERMS } from './purses.js';
+import { PUBLIC_URL, TERMS } from './payers.js';
 import type { VirtualTime } from './time.js';
 import type { Trace } from './trace.js';
 
@@ -36,7 +37,7 @@ export interface Site {
   readonly dice: Dice;
   readonly endpoints: readonly NetworkEndpoint[];
   /** Where blocks are announced, in worlds that have it. */
-  readonly herald: Herald | undefined;
+  readonly headFeed: SimulatedHeadFeed | undefined;
   readonly signers: readonly Signer[];
   readonly config: Config;
   readonly sabotage: Sabotage;
@@ -100,7 +101,10 @@ export class Machine {
       time,
       dice.fork(name).random(),
       () => this.#skewMs,
-      (level, fields, message) => trace.event(level, name, message, JSON.stringify(fields, text)),
+      (level, fields, message) => {
+        trace.event(level, name, message, JSON.stringify(fields, text));
+        if (message === TAKEN_OVER) trace.count('payment.handed-over', name);
+      },
     );
     this.#process = process;
     process.onDeath(() => {
@@ -188,13 +192,13 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   await preflight((method, params) => client.request(method, params), TERMS);
   const access = await openAccess(store, ports, 1000);
   const heads =
-    site.herald &&
+    site.headFeed &&
     createHeadFeed({
-      url: 'ws://herald/',
+      url: 'ws://head-feed/',
       chainId: TERMS.chainId,
       blockTimeMs: BLOCK_MS,
       ...ports,
-      open: site.herald.socketsFor(process),
+      open: site.headFeed.socketsFor(process),
     });
   const chain: ChainAccess = {
     chainId: TERMS.chainId,
@@ -217,6 +221,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
     admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
+    chainAllowance: (address) => access.unpaid.chainAllowance(address),
     readPayment: payments.readPayment,
     searchOnCredits: createKeyedSearch(access.credits),
     searchForPayment: payments.searchForPayment,

@@ -1,5 +1,5 @@
-import { ChainUnreachable } from '../../gateway/chain/errors.js';
-import type { Transport } from '../../gateway/chain/transport.js';
+import { ChainUnreachable } from '../../gateway/money/chain/errors.js';
+import type { Transport } from '../../gateway/money/chain/transport.js';
 import type { Dice } from './dice.js';
 import { NodeError, type Answer } from './chain/node.js';
 import { never, type SimProcess } from './process.js';

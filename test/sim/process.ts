@@ -1,5 +1,5 @@
-import type { Clock, Log, Random } from '../../gateway/domain/ports.js';
-import { unixMillis } from '../../gateway/domain/units.js';
+import type { Clock, Log, Random } from '../../gateway/ground/domain/ports.js';
+import { unixMillis } from '../../gateway/ground/domain/units.js';
 import type { VirtualTime } from './time.js';
 
 /** When every world begins: 2030-01-01T00:00:00Z, in milliseconds since the Unix epoch. */

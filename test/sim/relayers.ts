@@ -1,6 +1,6 @@
 import { keccak256, serializeTransaction, stringToHex } from 'viem';
-import { address, type Address, type Hex } from '../../gateway/domain/units.js';
-import { signedTransaction, type Signer } from '../../gateway/settlement/signer.js';
+import { address, type Address, type Hex } from '../../gateway/ground/domain/units.js';
+import { signedTransaction, type Signer } from '../../gateway/money/settlement/signer.js';
 
 /**
  * A relayer's key behind the signer's port. The bytes are those of a real EIP-1559 transaction, and

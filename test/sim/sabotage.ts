@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
-import type { Hex } from '../../gateway/domain/units.js';
-import type { Store } from '../../gateway/store/store.js';
+import { keccak256 } from 'viem';
+import type { Hex } from '../../gateway/ground/domain/units.js';
+import type { Store } from '../../gateway/ground/store/store.js';
+import { DELEGATE_CODE } from './chain/contracts.js';
 import type { Sabotage } from './machine.js';
 
 /**
@@ -84,6 +86,24 @@ export const rememberedReceipts: Sabotage = {
         const answer = await client.request(method, params, options);
         if (isReceipt && answer !== null) known.set(params[0], answer);
         return answer;
+      },
+    };
+  },
+};
+
+/** An RPC client by which no account has code: a key that delegates passes for a plain one. */
+export const unseenCode: Sabotage = {
+  client: (client) => {
+    const unseen = (answer: unknown): unknown =>
+      typeof answer === 'string'
+        ? answer.replaceAll(keccak256(DELEGATE_CODE).slice(2), '0'.repeat(64))
+        : answer;
+    return {
+      ...client,
+      ethCall: async (to, data, options) => unseen(await client.ethCall(to, data, options)) as Hex,
+      request: async (method, params, options) => {
+        const answer = await client.request(method, params, options);
+        return answer === DELEGATE_CODE ? '0x' : unseen(answer);
       },
     };
   },

@@ -7,10 +7,10 @@ import type { CommitFate, Disk } from './disk.js';
 import type { Customers } from './customers.js';
 import type { Dice } from './dice.js';
 import type { Engine } from './engine.js';
-import { QUIET, type Herald } from './herald.js';
+import { QUIET, type SimulatedHeadFeed } from './head-feed.js';
 import type { Machine } from './machine.js';
 import { CALM, type NetworkEndpoint, type NetworkWeather } from './network.js';
-import type { Note } from './purses.js';
+import type { SignedPayment } from './payers.js';
 import type { SimSigner } from './relayers.js';
 import type { VirtualTime } from './time.js';
 import type { Trace } from './trace.js';
@@ -22,13 +22,13 @@ export interface StormParts {
   readonly chain: Chain;
   /** The first one stays honest and well where there are several and one of them may forge. */
   readonly endpoints: readonly (NetworkEndpoint & { lag: number })[];
-  readonly herald: Herald | undefined;
+  readonly headFeed: SimulatedHeadFeed | undefined;
   readonly machines: readonly Machine[];
   readonly disk: Disk;
   readonly engine: Engine;
   readonly customers: Customers;
   /** What is paid with in this world. */
-  readonly notes: readonly Note[];
+  readonly payments: readonly SignedPayment[];
   readonly signers: readonly SimSigner[];
 }
 
@@ -55,7 +55,7 @@ export function brew(parts: StormParts, endMs: number): void {
 
 /** Ends every fault, and repairs what would not repair itself. */
 export function clearUp(parts: StormParts): void {
-  const { chain, endpoints, herald, machines, disk, engine, customers, signers, time, trace } =
+  const { chain, endpoints, headFeed, machines, disk, engine, customers, signers, time, trace } =
     parts;
   trace.event('calm');
   for (const endpoint of endpoints) {
@@ -63,7 +63,7 @@ export function clearUp(parts: StormParts): void {
     endpoint.isDown = false;
     endpoint.lag = 0;
   }
-  if (herald) herald.weather = QUIET;
+  if (headFeed) headFeed.weather = QUIET;
   Object.assign(chain.mempool, { delay: 0, drop: 0, baseFee: BASE_FEE });
   chain.isHalted = false;
   chain.flashblocks.vanish = 0;
@@ -144,11 +144,11 @@ class Storm {
   }
 
   announcements(): void {
-    const { herald } = this.parts;
-    if (!herald) return;
+    const { headFeed } = this.parts;
+    if (!headFeed) return;
     const dice = this.parts.dice.fork('announcements');
     const ofSome = (most: number) => (dice.chance(0.3) ? dice.unit() * most : 0);
-    herald.weather = {
+    headFeed.weather = {
       late: ofSome(0.5),
       lost: ofSome(0.5),
       madeUp: ofSome(0.5),
@@ -186,8 +186,8 @@ class Storm {
   }
 
   payers(): void {
-    const { dice, notes, chain, signers, time } = this.parts;
-    const victim = () => dice.pick(notes).authorization;
+    const { dice, payments, chain, signers, time } = this.parts;
+    const victim = () => dice.pick(payments).authorization;
     if (this.#has(0.25)) {
       this.#sometimes(3, () => {
         const { from, nonce } = victim();

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { createAccount } from '../../gateway/accounts/accounts.js';
-import type { AccountTables } from '../../gateway/accounts/schema.js';
-import { openKeys } from '../../gateway/keys/keys.js';
+import { createAccount } from '../../gateway/customers/accounts/accounts.js';
+import type { AccountTables } from '../../gateway/customers/credits/schema.js';
+import { openKeys } from '../../gateway/customers/keys/keys.js';
 import { fetchAgain, reconcileBooks } from './aftermath.js';
 import { BLOCK_MS } from './chain/chain.js';
 import { checkBooks } from './checks.js';
@@ -9,7 +9,7 @@ import { createWorld, type WorldParts } from './creation.js';
 import { Disk } from './disk.js';
 import type { Sabotage } from './machine.js';
 import { SimProcess } from './process.js';
-import { openPurses, type Note } from './purses.js';
+import { openPayers, type SignedPayment } from './payers.js';
 import { brew, clearUp } from './storm.js';
 import type { Counts } from './trace.js';
 
@@ -45,14 +45,14 @@ export async function runWorld({ seed, show, sabotage = {} }: WorldOptions): Pro
   const { schema } = sabotage;
   const disk = disks.get(schema) ?? Disk.make(schema);
   disks.set(schema, disk);
-  const beginning = { seed, disk: await disk, purses: await openPurses(), sabotage, show };
+  const beginning = { seed, disk: await disk, payers: await openPayers(), sabotage, show };
   const violations: string[] = [];
   return new Life(seed, createWorld(beginning, violations), violations).run();
 }
 
 /** What happens in one world, from its beginning to its end. */
 class Life {
-  readonly #queries = new Map<Note, string>();
+  readonly #queries = new Map<SignedPayment, string>();
 
   constructor(
     private readonly seed: number,
@@ -110,7 +110,7 @@ class Life {
   #makeBlocks(): void {
     this.parts.time.after(BLOCK_MS, () => {
       this.parts.chain.makeBlock();
-      this.parts.herald?.announce();
+      this.parts.headFeed?.announce();
       this.#makeBlocks();
     });
   }
@@ -158,18 +158,18 @@ class Life {
     const lastMs = Math.floor(this.parts.stormMs * 0.8);
     // In some worlds everybody comes at once, so that payments share a transaction.
     const rushMs = dice.chance(0.4) ? dice.between(300, lastMs) : undefined;
-    for (const note of this.parts.notes) {
-      const query = `pages about ${note.name}`;
-      this.#queries.set(note, query);
+    for (const payment of this.parts.payments) {
+      const query = `pages about ${payment.name}`;
+      this.#queries.set(payment, query);
       const atMs = rushMs === undefined ? dice.between(100, lastMs) : rushMs + dice.between(0, 200);
       const copies = dice.chance(0.3) ? dice.between(2, 4) : 1;
-      if (copies > 1) this.parts.trace.count('client.copies', note.name);
+      if (copies > 1) this.parts.trace.count('client.copies', payment.name);
       for (let copy = 0; copy < copies; copy += 1) {
-        this.parts.customers.pay(note, query, atMs + dice.pick([0, 0, 1, 50, 2000, 9000]));
+        this.parts.customers.pay(payment, query, atMs + dice.pick([0, 0, 1, 50, 2000, 9000]));
       }
       if (!dice.chance(0.1)) continue;
-      this.parts.trace.count('client.other-query', note.name);
-      this.parts.customers.pay(note, 'another thing', atMs + dice.between(0, 3000));
+      this.parts.trace.count('client.other-query', payment.name);
+      this.parts.customers.pay(payment, 'another thing', atMs + dice.between(0, 3000));
     }
   }
 

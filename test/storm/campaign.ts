@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../../gateway/store/store.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { audit, type Audit, countOpen, openBooks } from '../support/audit.js';
 import { startTestChain, type TestChain } from '../support/chain.js';
 import { goodAnswer, startFakeSearchCore } from '../support/fake-search-core.js';

@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseEther } from 'viem';
 import { usdcBytesAbi } from '../../contracts-abi/usdc.js';
-import type { Bytes32, Hex } from '../../gateway/domain/units.js';
-import { transferCalls } from '../../gateway/payment/transfer.js';
+import type { Bytes32, Hex } from '../../gateway/ground/domain/units.js';
+import { transferCalls } from '../../gateway/money/payment/transfer.js';
 import { type Payer, randomNonce, type ReachedChain } from '../support/chain.js';
 import { type Attempt, newAttempt } from '../support/payer-client.js';
 

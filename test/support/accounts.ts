@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely';
-import { createAccount } from '../../gateway/accounts/accounts.js';
-import { ACCOUNT_MIGRATIONS, type AccountTables } from '../../gateway/accounts/schema.js';
-import type { Plan } from '../../gateway/domain/plan.js';
-import type { Clock } from '../../gateway/domain/ports.js';
-import { unixMillis } from '../../gateway/domain/units.js';
-import type { Caller } from '../../gateway/keys/caller.js';
-import { KEY_MIGRATIONS } from '../../gateway/keys/schema.js';
-import { openStore } from '../../gateway/store/open.js';
-import type { Store } from '../../gateway/store/store.js';
+import { createAccount } from '../../gateway/customers/accounts/accounts.js';
+import { ACCOUNT_MIGRATIONS, type AccountTables } from '../../gateway/customers/credits/schema.js';
+import type { Plan } from '../../gateway/ground/domain/plan.js';
+import type { Clock } from '../../gateway/ground/domain/ports.js';
+import { unixMillis } from '../../gateway/ground/domain/units.js';
+import type { Caller } from '../../gateway/customers/keys/caller.js';
+import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
+import { openStore } from '../../gateway/ground/store/open.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom } from './ports.js';
 
 /** A clock that stands until it is moved; its deferred tasks run as the real ones do. */

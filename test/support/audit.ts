@@ -1,13 +1,13 @@
 /** What must hold between payers, books and chain, told from the chain's own logs. */
-import type { Bytes32 } from '../../gateway/domain/units.js';
-import { AuditBooks } from '../../gateway/ledger/audit.js';
-import type { Payment } from '../../gateway/ledger/payment.js';
-import { TransferBooks } from '../../gateway/ledger/transfers.js';
-import { MIGRATIONS } from '../../gateway/migrations.js';
-import { reconcile } from '../../gateway/settlement/reconcile.js';
-import { createRpcChain } from '../../gateway/settlement/rpc-chain.js';
-import { openStore } from '../../gateway/store/open.js';
-import type { Store } from '../../gateway/store/store.js';
+import type { Bytes32 } from '../../gateway/ground/domain/units.js';
+import { AuditBooks } from '../../gateway/money/ledger/audit.js';
+import type { Payment } from '../../gateway/money/ledger/payment.js';
+import { TransferBooks } from '../../gateway/money/ledger/transfers.js';
+import { MIGRATIONS } from '../../gateway/wiring/migrations.js';
+import { reconcile } from '../../gateway/money/settlement/reconcile.js';
+import { createRpcChain } from '../../gateway/money/settlement/rpc-chain.js';
+import { openStore } from '../../gateway/ground/store/open.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import type { ReachedChain } from './chain.js';
 import type { Attempt } from './payer-client.js';
 import { realClock, realRandom } from './ports.js';

@@ -29,7 +29,6 @@ import { base } from 'viem/chains';
 import { BASE_CHAIN_ID, USDC_ADDRESS, USDC_DOMAIN } from '../../contracts-abi/addresses.js';
 import { authorizationTypes, devUsdcAbi, usdcAbi } from '../../contracts-abi/usdc.js';
 import { startAnvil } from '../../gateway/dev/anvil.js';
-import { devAccounts } from '../../gateway/dev/accounts.js';
 import {
   anvilClient,
   findBalanceSlot,
@@ -37,6 +36,7 @@ import {
   mappingSlot,
   type AnvilClient,
 } from '../../gateway/dev/funding.js';
+import { devAccounts } from '../../gateway/dev/accounts.js';
 import {
   address,
   bytes32,
@@ -45,8 +45,11 @@ import {
   type Address,
   type Bytes32,
   type Hex,
-} from '../../gateway/domain/units.js';
-import type { Authorization, SignedAuthorization } from '../../gateway/payment/authorization.js';
+} from '../../gateway/ground/domain/units.js';
+import type {
+  Authorization,
+  SignedAuthorization,
+} from '../../gateway/money/payment/authorization.js';
 
 /** A fresh account with USDC and no ETH. */
 export interface Payer {
@@ -73,12 +76,14 @@ export interface TestChainOptions {
 
 export type TestChain = Awaited<ReturnType<typeof startTestChain>>;
 
+/** Not the development accounts: the service refuses those on a chain that it did not start. */
+const RELAYER_KEY: Hex = `0x${'4e'.repeat(32)}`;
 const CHAIN_FACTS = {
   chainId: BASE_CHAIN_ID,
   asset: address(USDC_ADDRESS),
-  payTo: address(devAccounts.payTo),
-  relayerPrivateKey: devAccounts.relayerPrivateKey,
-  relayerAddress: address(devAccounts.relayerAddress),
+  payTo: address(privateKeyToAddress(`0x${'9a'.repeat(32)}`)),
+  relayerPrivateKey: RELAYER_KEY,
+  relayerAddress: address(privateKeyToAddress(RELAYER_KEY)),
 };
 
 /** Sends the token's control transactions, so that the relayer's nonces stay its own. */
@@ -140,6 +145,16 @@ export async function reachTestChain(rpcUrl: string, { isManual = false } = {}) 
         functionName: 'balanceOf',
         args: [account],
       }),
+  };
+}
+
+/** The chain that a service without chain settings has started, with that service's parties. */
+export async function reachDevChain(rpcUrl: string) {
+  return {
+    ...(await reachTestChain(rpcUrl)),
+    payTo: address(devAccounts.payTo),
+    relayerPrivateKey: devAccounts.relayerPrivateKey,
+    relayerAddress: address(devAccounts.relayerAddress),
   };
 }
 

@@ -2,28 +2,30 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import { Router } from 'express';
 import type { Kysely } from 'kysely';
-import { openAccess, type Access } from '../../gateway/access.js';
-import { readOutbox } from '../../gateway/accounts/people/mail.js';
-import { PEOPLE_MIGRATIONS, type PeopleTables } from '../../gateway/accounts/people/schema.js';
-import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
-import type { TopUpPayments } from '../../gateway/accounts/top-up.js';
-import { USAGE_MIGRATIONS } from '../../gateway/accounts/usage/schema.js';
-import { createApp } from '../../gateway/app.js';
-import { createGuard } from '../../gateway/console/guard.js';
-import { refuse } from '../../gateway/domain/refusal.js';
-import { usdcUnits } from '../../gateway/domain/units.js';
-import { KEY_MIGRATIONS } from '../../gateway/keys/schema.js';
-import { connectionPages } from '../../gateway/oauth/connection-pages.js';
-import { openConnections, type Connections } from '../../gateway/oauth/connections.js';
-import { OAUTH_MIGRATIONS } from '../../gateway/oauth/schema.js';
-import type { Tokens } from '../../gateway/oauth/tokens.js';
-import { openPeopleAccess } from '../../gateway/people-access.js';
+import { openAccess, type Access } from '../../gateway/wiring/access.js';
+import { readOutbox } from '../../gateway/customers/people/mail.js';
+import { PEOPLE_MIGRATIONS, type PeopleTables } from '../../gateway/customers/people/schema.js';
+import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
+import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
+import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
+import { createApp } from '../../gateway/edge/app.js';
+import { createGuard } from '../../gateway/edge/console/guard.js';
+import { refuse } from '../../gateway/ground/domain/refusal.js';
+import { usdcUnits } from '../../gateway/ground/domain/units.js';
+import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
+import { connectionPages } from '../../gateway/edge/oauth/connection-pages.js';
+import { openConnections, type Connections } from '../../gateway/edge/oauth/connections.js';
+import { OAUTH_MIGRATIONS } from '../../gateway/edge/oauth/schema.js';
+import type { Tokens } from '../../gateway/edge/oauth/tokens.js';
+import { openPeopleAccess } from '../../gateway/wiring/people-access.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch } from '../../gateway/search/pipeline.js';
-import { openStore } from '../../gateway/store/open.js';
-import type { Store } from '../../gateway/store/store.js';
+import { openStore } from '../../gateway/ground/store/open.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom, silentLog } from './ports.js';
+import { testSealing } from './sealing.js';
+import { freeAllowance } from './allowance.js';
 import { keyWalletProof } from './wallets.js';
 
 /** The whole gateway face but for payments and search-core, listening on a free port. */
@@ -68,10 +70,15 @@ export async function openConsoleWorld(
     operatorEmails?: string[];
     hasWallets?: boolean;
     isOutboxShown?: boolean;
+    warnings?: readonly string[];
+    smtpUrl?: string;
+    /** Proxies whose X-Forwarded-For is believed, so that a test can come from many addresses. */
+    trustedProxies?: number;
   } = {},
 ): Promise<ConsoleWorld> {
   const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
-  const { hasWallets = true, isOutboxShown = true } = more;
+  const { hasWallets = true, isOutboxShown = true, trustedProxies = 0 } = more;
+  const { warnings = [], smtpUrl } = more;
   const migrations = [
     ...KEY_MIGRATIONS,
     ...ACCOUNT_MIGRATIONS,
@@ -95,11 +102,13 @@ export async function openConsoleWorld(
       mcp: { keyed: `${url}/mcp`, open: `${url}/mcp` },
       mailFrom: 'test@example.org',
       isOutboxShown,
+      warnings,
+      ...(smtpUrl !== undefined && { smtpUrl }),
       operatorEmails,
       priceUnits: usdcUnits(50n),
       bodyLimits,
     },
-    ports,
+    { ...ports, sealing: testSealing },
     topUpPayments ? { topUpPayments } : {},
   );
   const connections = openConnections(store, realClock, noTokens);
@@ -113,6 +122,7 @@ export async function openConsoleWorld(
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
     admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
+    chainAllowance: () => freeAllowance,
     readPayment: noPayments,
     searchOnCredits: createKeyedSearch(access.credits),
     searchForPayment: noPayments,
@@ -122,7 +132,8 @@ export async function openConsoleWorld(
     search,
     wire: { challengeHeader: () => 'challenge', receiptHeader: () => 'receipt' },
     bodyLimits,
-    trustedProxies: 0,
+    isHttps: false,
+    trustedProxies,
     health: { live: (_, response) => response.end(), ready: (_, response) => response.end() },
     routes: router,
     random: realRandom,

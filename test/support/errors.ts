@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { REFUSALS, type RefusalCode } from '../../gateway/domain/refusal.js';
+import { REFUSALS, type RefusalCode } from '../../gateway/ground/domain/refusal.js';
 
 export interface ErrorBody {
   title: string;

@@ -1,6 +1,9 @@
 /** The part of Lucene's matching and scoring that the adapter's queries lean on, done plainly. */
 
-type Source = Readonly<Record<string, string | number>>;
+type Source = Readonly<Record<string, string | number | readonly string[]>>;
+
+/** Positions that stay free between two values of one field (`position_increment_gap`). */
+const VALUES_GAP = 100;
 type Positions = ReadonlyMap<string, readonly number[]>;
 
 interface Entry {
@@ -54,6 +57,11 @@ export class FakeIndex {
     this.meta = definition.mappings._meta;
   }
 
+  /** Whether a document with this id was written, refreshed or not. */
+  has(id: string): boolean {
+    return this.written.has(id);
+  }
+
   bulk(lines: string): object[] {
     const parsed = lines
       .split('\n')
@@ -77,13 +85,13 @@ export class FakeIndex {
     const { excludes } = this.definition.mappings._source;
     this.visible = [...this.written.values()].map((all) => ({
       source: Object.fromEntries(Object.entries(all).filter(([name]) => !excludes.includes(name))),
-      words: new Map(FIELDS.map((field) => [field, this.analyze(String(all[field]))])),
+      words: new Map(FIELDS.map((field) => [field, this.analyze(valuesOf(all[field]))])),
     }));
   }
 
   termVectors({ body_words }: { readonly body_words: string }): object {
     const terms: Record<string, object> = {};
-    for (const term of this.analyze(body_words).keys()) {
+    for (const term of this.analyze([body_words]).keys()) {
       const doc_freq = this.frequency(term);
       terms[term] = { term_freq: 1, ...(doc_freq > 0 && { doc_freq }) };
     }
@@ -99,18 +107,26 @@ export class FakeIndex {
   }
 
   /** Words between white space, and at the same position what the patterns capture of them. */
-  private analyze(text: string): Positions {
+  private analyze(values: readonly string[]): Positions {
     const positions = new Map<string, number[]>();
-    const words = text.split(/\s+/u).filter((word) => word !== '');
     const { patterns } = this.definition.settings.analysis.filter.plain_words;
-    words.forEach((word, at) => {
-      const captured = patterns.flatMap((one) => new RegExp(one, 'u').exec(word)?.[1] ?? []);
-      for (const term of [word, ...captured]) {
-        positions.set(term, [...(positions.get(term) ?? []), at]);
+    let at = 0;
+    for (const value of values) {
+      for (const word of value.split(/\s+/u).filter((one) => one !== '')) {
+        const captured = patterns.flatMap((one) => new RegExp(one, 'u').exec(word)?.[1] ?? []);
+        for (const term of [word, ...captured]) {
+          positions.set(term, [...(positions.get(term) ?? []), at]);
+        }
+        at += 1;
       }
-    });
+      at += VALUES_GAP;
+    }
     return positions;
   }
+}
+
+function valuesOf(value: string | number | readonly string[] | undefined): readonly string[] {
+  return typeof value === 'object' ? value : [String(value)];
 }
 
 /** The hits of a search: all of `must` and `filter`, by score, then by `order`. */

@@ -82,6 +82,11 @@ function answer(
     case 'POST _refresh':
       index.refresh();
       return OK;
+    case 'POST _mget': {
+      const { ids } = json as { readonly ids: readonly string[] };
+      const docs = ids.map((_id) => ({ _id, found: index.has(_id) }));
+      return { status: 200, body: { docs } };
+    }
     case 'GET _count':
       return { status: 200, body: { count: index.visible.length } };
     case 'POST _search':

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../gateway/store/store.js';
+import { StoreUnavailable } from '../../gateway/ground/store/store.js';
 import { realClock } from './ports.js';
 
 const AGAIN_MS = 20;

@@ -53,10 +53,16 @@ export const documentedReplies: readonly string[] = Object.values(document.paths
   ),
 );
 
+/** The path of the document that a path is of, `/payments/{nonce}` included. */
+function documentedPath(path: string): Readonly<Record<string, Operation>> | undefined {
+  const template = path.replace(/\/0x[0-9a-fA-F]{64}(?=\/|$)/, '/{nonce}');
+  return document.paths[template];
+}
+
 /** Judges one answer; undefined where the document says nothing of such a path (the console…). */
 export function judge(exchange: Exchange): Judgement | undefined {
   const { path, status, method } = exchange;
-  const methods = document.paths[path];
+  const methods = documentedPath(path);
   if (!methods) {
     const isListed = segments.has(segmentOf(path)) || isInterface404(exchange);
     return isListed
@@ -70,10 +76,12 @@ export function judge(exchange: Exchange): Judgement | undefined {
     return { operation: `${operation.operationId} ${status}`, faults };
   }
   if (method === 'OPTIONS' && status === 204) return { operation: 'preflight 204', faults: [] };
-  const documented = Object.values(methods)[0]?.responses['405'];
-  const faults =
-    documented && status === 405 ? faultsOf(exchange, documented) : refusal(exchange, 404);
-  return { operation: `another method ${status}`, faults };
+  const [only] = Object.values(methods);
+  const documented = only?.responses['405'];
+  if (documented && status === 405) {
+    return { operation: `${only.operationId} 405`, faults: faultsOf(exchange, documented) };
+  }
+  return { operation: `another method ${status}`, faults: refusal(exchange, 404) };
 }
 
 /** A 404 in JSON is the interface's own wherever it comes up, but where another protocol is spoken. */

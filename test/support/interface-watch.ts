@@ -19,6 +19,14 @@ export function takeExchanges(): readonly Exchange[] {
   return taken;
 }
 
+/**
+ * Adds an answer as its caller saw it: what Node's HTTP server refuses before there is a request is
+ * written to the socket, and nothing tells of it here.
+ */
+export function noteAnswer(exchange: Exchange): void {
+  exchanges.push(exchange);
+}
+
 /** Starts to listen, and tells of each answer that there was one; returns how to stop. */
 export function watchAnswers(onAnswer: () => void): () => void {
   const onRequest = (message: unknown) => keepAnswer(message, onAnswer);

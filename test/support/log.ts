@@ -1,4 +1,4 @@
-import type { Log } from '../../gateway/domain/ports.js';
+import type { Log } from '../../gateway/ground/domain/ports.js';
 
 /** A log that keeps what it was told. */
 export function memoryLog(): Log & { readonly messages: string[] } {

@@ -2,17 +2,18 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:http';
 import express, { type Express } from 'express';
 import type { SearchRequest, SearchResponse } from '../../search-core/contract.js';
-import { isRefusal, refuse, type Refusal } from '../../gateway/domain/refusal.js';
-import { address, bytes32, usdcUnits } from '../../gateway/domain/units.js';
-import type { Caller } from '../../gateway/keys/caller.js';
-import { createMcpEndpoint } from '../../gateway/mcp/endpoint.js';
-import { mcpRoute, type McpRouteParts } from '../../gateway/mcp/route.js';
-import { createMcpWire } from '../../gateway/mcp/wire.js';
-import { limited } from '../../gateway/limits/admission.js';
+import { isRefusal, refuse, type Refusal } from '../../gateway/ground/domain/refusal.js';
+import { address, bytes32, usdcUnits } from '../../gateway/ground/domain/units.js';
+import type { Caller } from '../../gateway/customers/keys/caller.js';
+import { createMcpEndpoint } from '../../gateway/edge/mcp/endpoint.js';
+import { mcpRoute, type McpRouteParts } from '../../gateway/edge/mcp/route.js';
+import { createMcpWire } from '../../gateway/edge/mcp/wire.js';
+import { limited } from '../../gateway/customers/limits/admission.js';
 import type { Face } from '../../gateway/search/caller.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type SearchParts } from '../../gateway/search/pipeline.js';
 import { callerOf } from './accounts.js';
+import { freeAllowance } from './allowance.js';
 import { realRandom, silentLog } from './ports.js';
 
 export const GOOD_KEY = 'Bearer s402_live_good';
@@ -114,6 +115,7 @@ function fakeParts(
     authenticate: (authorization) => Promise.resolve(authenticated(authorization)),
     admitCaller: () => Promise.resolve(admission),
     admitAddress: () => admission,
+    chainAllowance: () => freeAllowance,
     readPayment: (_version, value) => ({ value }),
     searchOnCredits: createKeyedSearch({
       hold: () =>

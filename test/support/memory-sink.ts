@@ -9,6 +9,8 @@ export function memorySink(): PageSink & { pages(): Page[] } {
     held = into;
   };
   return {
+    place: 'memory',
+    held: (urls) => Promise.resolve(new Set(urls.filter((url) => held.has(url)))),
     replace: async (pages) => {
       await load(new Map(), pages);
       return { pages: held.size };

@@ -1,16 +1,17 @@
 import type { Kysely } from 'kysely';
-import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
-import { KEY_MIGRATIONS, type KeyTables } from '../../gateway/keys/schema.js';
-import { bearerAuthenticator } from '../../gateway/mcp/bearer.js';
-import { openAuthorizationServer } from '../../gateway/oauth/provider.js';
-import { oauthRoutes, resourceMetadata } from '../../gateway/oauth/routes.js';
-import { OAUTH_MIGRATIONS } from '../../gateway/oauth/schema.js';
-import { openConnections, type Connections } from '../../gateway/oauth/connections.js';
-import { openTokens, type Tokens } from '../../gateway/oauth/tokens.js';
-import type { Store } from '../../gateway/store/store.js';
+import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
+import { KEY_MIGRATIONS, type KeyTables } from '../../gateway/customers/keys/schema.js';
+import { bearerAuthenticator } from '../../gateway/edge/mcp/bearer.js';
+import { openAuthorizationServer } from '../../gateway/edge/oauth/provider.js';
+import { oauthRoutes, resourceMetadata } from '../../gateway/edge/oauth/routes.js';
+import { OAUTH_MIGRATIONS } from '../../gateway/edge/oauth/schema.js';
+import { openConnections, type Connections } from '../../gateway/edge/oauth/connections.js';
+import { openTokens, type Tokens } from '../../gateway/edge/oauth/tokens.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { givenAccount } from './accounts.js';
 import { authenticated, startMcp, type ServiceUnderTest } from './mcp.js';
 import { realClock, realRandom, silentLog } from './ports.js';
+import { testSealing } from './sealing.js';
 import { temporaryStore } from './stores.js';
 
 export const PERSON = {
@@ -56,6 +57,7 @@ export async function startOauth(
         clock: realClock,
         random: realRandom,
         log: silentLog,
+        sealing: testSealing,
         issuer: origin,
         resources: [`${origin}/mcp`],
         reachesPrivate: options.reachesPrivate ?? false,
@@ -150,12 +152,12 @@ export async function signUp(
   { visit, post }: ReturnType<typeof browser>,
 ): Promise<void> {
   const { name, email, password } = PERSON;
-  await post('/console/sign-up', { name, email, password });
+  await post('/console/sign-up', { name, email });
   for (let tries = 0; tries < 100; tries++) {
     const { text } = await visit(`${origin}/console/outbox`);
     const token = /\/console\/verify\?token=([^"&\s<]+)/.exec(text)?.[1];
     if (token !== undefined) {
-      await post('/console/verify', { token: decodeURIComponent(token) });
+      await post('/console/verify', { token: decodeURIComponent(token), password });
       return;
     }
     await realClock.sleep(50);

@@ -1,7 +1,7 @@
 /** Payers that send one payment and insist on its outcome, as a careful client does. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodePaymentResponseHeader } from '@x402/core/http';
-import { type Address, bytes32, type Bytes32 } from '../../gateway/domain/units.js';
+import { type Address, bytes32, type Bytes32 } from '../../gateway/ground/domain/units.js';
 import { type Payer, randomNonce } from './chain.js';
 import { paymentHeader, terms, type PaymentParts } from './presented.js';
 

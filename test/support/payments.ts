@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { address, bytes32, unixSeconds, usdcUnits } from '../../gateway/domain/units.js';
-import type { RequestBinding, StoredReply } from '../../gateway/ledger/payment.js';
-import type { SignedAuthorization } from '../../gateway/payment/authorization.js';
+import { address, bytes32, unixSeconds, usdcUnits } from '../../gateway/ground/domain/units.js';
+import type { RequestBinding, StoredReply } from '../../gateway/money/ledger/payment.js';
+import type { SignedAuthorization } from '../../gateway/money/payment/authorization.js';
 
 const hex = (length: number) => `0x${randomBytes(length).toString('hex')}` as const;
 

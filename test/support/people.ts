@@ -1,13 +1,14 @@
 import type { Kysely } from 'kysely';
-import { ACCOUNT_MIGRATIONS } from '../../gateway/accounts/schema.js';
-import { outboxMailer, readOutbox, type Mailer } from '../../gateway/accounts/people/mail.js';
-import { openPeople, type People, type Visitor } from '../../gateway/accounts/people/people.js';
-import { PEOPLE_MIGRATIONS, type PeopleTables } from '../../gateway/accounts/people/schema.js';
-import { openTeam, type Team } from '../../gateway/accounts/people/team.js';
-import { KEY_MIGRATIONS } from '../../gateway/keys/schema.js';
-import { openStore } from '../../gateway/store/open.js';
-import type { Store } from '../../gateway/store/store.js';
+import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
+import { outboxMailer, readOutbox, type Mailer } from '../../gateway/customers/people/mail.js';
+import { openPeople, type People, type Visitor } from '../../gateway/customers/people/people.js';
+import { PEOPLE_MIGRATIONS, type PeopleTables } from '../../gateway/customers/people/schema.js';
+import { openTeam, type Team } from '../../gateway/customers/people/team.js';
+import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
+import { openStore } from '../../gateway/ground/store/open.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom, silentLog } from './ports.js';
+import { testSealing } from './sealing.js';
 
 /** People on a database of their own, with the mails that they get. */
 export interface PeopleWorld {
@@ -27,7 +28,13 @@ export async function openPeopleWorld(location = ':memory:'): Promise<PeopleWorl
     { location, migrations: [...KEY_MIGRATIONS, ...ACCOUNT_MIGRATIONS, ...PEOPLE_MIGRATIONS] },
     { clock: realClock, random: realRandom, onFailed: () => undefined },
   );
-  const ports = { store, clock: realClock, random: realRandom, log: silentLog };
+  const ports = {
+    store,
+    clock: realClock,
+    random: realRandom,
+    log: silentLog,
+    sealing: testSealing,
+  };
   const mailer = outboxMailer(store, realClock, realRandom, silentLog);
   const team = openTeam(store, realClock, realRandom);
   const people = await openPeople({ ...ports, mailer, team, publicUrl: 'http://127.0.0.1:4020' });
@@ -68,8 +75,9 @@ export const PASSWORD = 'correct horse battery';
 /** A person who signed up, confirmed the address, and is signed in. */
 export async function givenPerson(world: PeopleWorld, email: string): Promise<Visitor> {
   const name = email.split('@')[0] ?? '';
-  await world.people.signUp({ name, email, password: PASSWORD }, browser());
-  const verified = await world.people.verify(await world.linkOf(email, 'token'), browser());
+  await world.people.signUp({ name, email }, browser());
+  const token = await world.linkOf(email, 'token');
+  const verified = await world.people.verify(token, { password: PASSWORD }, browser());
   if (verified.kind !== 'done') throw new Error(verified.message);
   return browser(verified.cookies);
 }

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock, Log, Random } from '../../gateway/domain/ports.js';
-import { unixMillis } from '../../gateway/domain/units.js';
+import type { Clock, Log, Random } from '../../gateway/ground/domain/ports.js';
+import { unixMillis } from '../../gateway/ground/domain/units.js';
 
 /** The machine's own clock behind the port. */
 export const realClock: Clock = {

@@ -8,7 +8,7 @@
  * EVM says when it runs the transaction on the newest block.
  */
 import { numberToHex, type Hex } from 'viem';
-import type { Bytes32 } from '../../gateway/domain/units.js';
+import type { Bytes32 } from '../../gateway/ground/domain/units.js';
 import type { TestChain } from './chain.js';
 import { startRpcProxy } from './rpc-proxy.js';
 

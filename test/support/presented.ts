@@ -3,8 +3,8 @@ import { encodePaymentSignatureHeader } from '@x402/core/http';
 import type { PaymentRequired } from '@x402/core/types';
 import { ExactEvmScheme } from '@x402/evm';
 import { privateKeyToAccount } from 'viem/accounts';
-import { address, usdcUnits, type Hex } from '../../gateway/domain/units.js';
-import type { PaymentTerms, Resource } from '../../gateway/x402/terms.js';
+import { address, usdcUnits, type Hex } from '../../gateway/ground/domain/units.js';
+import type { PaymentTerms, Resource } from '../../gateway/money/x402/terms.js';
 
 /** A fixed, worthless key: its payments can be compared from run to run. */
 const PAYER_KEY: Hex = `0x${'42'.repeat(32)}`;

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verifyTypedData, type Hex } from 'viem';
 import { authorizationTypes } from '../../contracts-abi/usdc.js';
-import { refuse, type RefusalCode } from '../../gateway/domain/refusal.js';
+import { refuse, type RefusalCode } from '../../gateway/ground/domain/refusal.js';
 
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 export const GOOD_KEY = 's402_test_good_key_for_the_sdk_tests';

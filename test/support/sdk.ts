@@ -1,5 +1,5 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { Search402, type ClientOptions } from '../../sdk/typescript/src/index.js';
+import { MemoryStore, Search402, type ClientOptions } from '../../sdk/typescript/src/index.js';
 import { realRuntime, type Runtime } from '../../sdk/typescript/src/runtime.js';
 import { startFaultProxy, type FaultProxy } from './fault-proxy.js';
 import { startTestGateway, type TestGateway } from './sdk-gateway.js';
@@ -37,8 +37,10 @@ export async function startSdkWorld(): Promise<SdkWorld> {
     runtime,
     account,
     client: (options = {}) => {
-      const who = options.apiKey === undefined ? { wallet: account } : {};
-      return new Search402({ baseUrl: proxy.url, logLevel: 'off', ...who, ...options }, runtime);
+      const common = { baseUrl: proxy.url, logLevel: 'off' } as const;
+      if (options.apiKey !== undefined) return new Search402({ ...common, ...options }, runtime);
+      const payment = { store: new MemoryStore(), ...options.payment };
+      return new Search402({ ...common, wallet: account, ...options, payment }, runtime);
     },
     close: async () => {
       await proxy.close();

@@ -9,11 +9,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../gateway/config.js';
-import type { BannerFacts } from '../../gateway/banner.js';
+import { readConfig } from '../../gateway/ground/config.js';
+import type { BannerFacts } from '../../gateway/wiring/banner.js';
 import type { DevFacts } from '../../gateway/dev/facts.js';
-import { createLog } from '../../gateway/observe/log.js';
-import { startService } from '../../gateway/service.js';
+import { createLog } from '../../gateway/ground/observe/log.js';
+import { startService } from '../../gateway/wiring/service.js';
 import { buildIndex } from '../../search-core/index/build.js';
 import type { Page } from '../../search-core/page.js';
 

@@ -1,15 +1,18 @@
-import type { Checkpoint } from '../../gateway/ledger/checkpoint.js';
-import { createLedger, type Ledger } from '../../gateway/ledger/ledger.js';
-import { LEDGER_MIGRATIONS } from '../../gateway/ledger/migrations.js';
-import type { Payment } from '../../gateway/ledger/payment.js';
-import { TransferBooks } from '../../gateway/ledger/transfers.js';
-import type { SignedAuthorization } from '../../gateway/payment/authorization.js';
-import type { SettlementChain } from '../../gateway/settlement/chain.js';
-import { createRpcChain, type RpcRequester } from '../../gateway/settlement/rpc-chain.js';
-import { SETTLEMENT_DEFAULTS, type SettlementSettings } from '../../gateway/settlement/settings.js';
-import { Settlement } from '../../gateway/settlement/settlement.js';
-import { createLocalSigner, type Signer } from '../../gateway/settlement/signer.js';
-import type { Store } from '../../gateway/store/store.js';
+import type { Checkpoint } from '../../gateway/money/ledger/checkpoint.js';
+import { createLedger, type Ledger } from '../../gateway/money/ledger/ledger.js';
+import { LEDGER_MIGRATIONS } from '../../gateway/money/ledger/migrations.js';
+import type { Payment } from '../../gateway/money/ledger/payment.js';
+import { TransferBooks } from '../../gateway/money/ledger/transfers.js';
+import type { SignedAuthorization } from '../../gateway/money/payment/authorization.js';
+import type { SettlementChain } from '../../gateway/money/settlement/chain.js';
+import { createRpcChain, type RpcRequester } from '../../gateway/money/settlement/rpc-chain.js';
+import {
+  SETTLEMENT_DEFAULTS,
+  type SettlementSettings,
+} from '../../gateway/money/settlement/settings.js';
+import { Settlement } from '../../gateway/money/settlement/settlement.js';
+import { createLocalSigner, type Signer } from '../../gateway/money/settlement/signer.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import type { TestChain } from './chain.js';
 import { BINDING, someReply } from './payments.js';
 import { realClock, realRandom, silentLog } from './ports.js';
@@ -107,6 +110,7 @@ export async function startBench(chain: TestChain, options: BenchOptions = {}): 
     books,
     settlement,
     served: async (authorization) => {
+      await settlement.admitPayer(authorization, { kind: 'none' });
       const { payment } = await ledger.reserve(authorization, BINDING, 'request');
       await ledger.serve(payment.id, someReply());
       return payment;

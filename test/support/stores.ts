@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Migration } from '../../gateway/store/migrations.js';
-import { openStore } from '../../gateway/store/open.js';
-import type { Store } from '../../gateway/store/store.js';
+import type { Migration } from '../../gateway/ground/store/migrations.js';
+import { openStore } from '../../gateway/ground/store/open.js';
+import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom } from './ports.js';
 
 /** Opens a store at `location`, or in a file of its own that `discard` removes again. */

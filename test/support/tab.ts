@@ -13,13 +13,21 @@ export interface Tab {
   readonly cookies: ReadonlyMap<string, string>;
 }
 
-export function openTab({ url }: ConsoleWorld, cookies = new Map<string, string>()): Tab {
+export function openTab(
+  { url }: ConsoleWorld,
+  cookies = new Map<string, string>(),
+  always: Readonly<Record<string, string>> = {},
+): Tab {
   const send = async (path: string, init: RequestInit) => {
     const cookie = [...cookies].map((pair) => pair.join('=')).join('; ');
     const response = await fetch(new URL(path, url), {
       redirect: 'manual',
       ...init,
-      headers: { ...(init.headers as Record<string, string>), ...(cookie && { cookie }) },
+      headers: {
+        ...always,
+        ...(init.headers as Record<string, string>),
+        ...(cookie && { cookie }),
+      },
     });
     for (const line of response.headers.getSetCookie()) {
       const [name = '', value = ''] = line.split(';')[0]?.split(/=(.*)/) ?? [];
@@ -37,15 +45,18 @@ export function openTab({ url }: ConsoleWorld, cookies = new Map<string, string>
 }
 
 /** A tab of a person who signed up, confirmed the address and is signed in. */
-export async function signedUp(world: ConsoleWorld, email: string): Promise<Tab> {
-  const tab = openTab(world);
+export async function signedUp(
+  world: ConsoleWorld,
+  email: string,
+  always: Readonly<Record<string, string>> = {},
+): Promise<Tab> {
+  const tab = openTab(world, new Map(), always);
   await tab.post('/console/sign-up', {
     name: email.split('@')[0] ?? '',
     email,
-    password: PASSWORD,
   });
   const token = new URL(await world.linkTo(email)).searchParams.get('token') ?? '';
-  const verified = await tab.post('/console/verify', { token });
+  const verified = await tab.post('/console/verify', { token, password: PASSWORD });
   if (verified.status !== 303) throw new Error(verified.text);
   return tab;
 }
@@ -72,14 +83,14 @@ async function signedUpAfter(world: ConsoleWorld, email: string): Promise<Tab> {
   await tab.post('/console/sign-up', {
     name: email.split('@')[0] ?? '',
     email,
-    password: PASSWORD,
   });
   let link = before;
   for (let tries = 0; link === before && tries < 100; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 20));
     link = await world.linkTo(email);
   }
-  await tab.post('/console/verify', { token: new URL(link).searchParams.get('token') ?? '' });
+  const token = new URL(link).searchParams.get('token') ?? '';
+  await tab.post('/console/verify', { token, password: PASSWORD });
   return tab;
 }
 

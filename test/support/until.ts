@@ -7,7 +7,7 @@ export async function until(
 ): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error('it never came to be');
+    if (Date.now() > deadline) throw new Error('the condition was not met in time');
     await sleep(20);
   }
 }

@@ -1,7 +1,7 @@
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { createWalletProof } from '../../gateway/chain/wallet-proof.js';
+import { createWalletProof } from '../../gateway/money/chain/wallet-proof.js';
 import type { Tab } from './tab.js';
-import { address, type Address } from '../../gateway/domain/units.js';
+import { address, type Address } from '../../gateway/ground/domain/units.js';
 
 /** Proofs of wallets with keys of their own, at an address of the console, without a chain. */
 export const keyWalletProof = (publicUrl: string) =>

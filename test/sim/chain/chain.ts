@@ -1,5 +1,5 @@
 import { keccak256, stringToHex } from 'viem';
-import { bytes32, type Address, type Bytes32 } from '../../../gateway/domain/units.js';
+import { bytes32, type Address, type Bytes32 } from '../../../gateway/ground/domain/units.js';
 import type { Dice } from '../dice.js';
 import { EPOCH_MS } from '../process.js';
 import type { Trace } from '../trace.js';
@@ -17,6 +17,8 @@ export interface Mined {
   readonly gasUsed: bigint;
   readonly gasPrice: bigint;
   readonly logs: readonly MinedLog[];
+  /** Payers whose code used up all gas that it got. */
+  readonly burners: ReadonlySet<Address>;
 }
 
 export interface Block {
@@ -199,16 +201,16 @@ export class Chain {
     const back = Math.min(depth, this.blocks.length - 1);
     const gone = this.blocks.splice(this.blocks.length - back, back);
     this.#forks += 1;
-    const orphans = gone.flatMap(({ mined }) => mined.map(({ transaction }) => transaction));
-    for (const transaction of orphans) {
+    const removed = gone.flatMap(({ mined }) => mined.map(({ transaction }) => transaction));
+    for (const transaction of removed) {
       if (this.dice.chance(loss)) this.trace.count('tx.dropped', transaction.hash);
       else if (transaction.kind === 'foreign') this.#foreign.push(transaction);
       else if (!this.#pending.has(pendingKey(transaction)))
         this.#pending.set(pendingKey(transaction), transaction);
     }
     for (const { timestamp } of gone) this.#mine(timestamp);
-    this.trace.count('chain.reorg', back, orphans.length, this.head.hash);
-    if (orphans.length > 0) this.trace.count('chain.reorg-of-transactions', orphans.length);
+    this.trace.count('chain.reorg', back, removed.length, this.head.hash);
+    if (removed.length > 0) this.trace.count('chain.reorg-of-transactions', removed.length);
   }
 
   #mine(timestamp: number): void {
@@ -223,8 +225,9 @@ export class Chain {
     const block: Block = { number, hash, timestamp, baseFee, mined: [], after };
     const mined = chosen.flatMap((transaction) => include(transaction, after, environment, block));
     this.#append(Object.assign(block, { mined }));
-    for (const { transaction, succeeded } of mined) {
+    for (const { transaction, succeeded, burners } of mined) {
       this.trace.event('mined', number, transaction.hash, String(succeeded));
+      for (const burner of burners) this.trace.count('payer.burned-gas', burner);
       if (transaction.kind === 'signed') this.#pending.delete(pendingKey(transaction));
     }
     for (const [key, { from, nonce }] of this.#pending) {
@@ -282,8 +285,8 @@ function include(
     // A foreigner in the same block may have taken the nonce or the gas money.
     if (!isNext || (after.ether.get(from) ?? 0n) < gas * maxFee) return [];
   }
-  const { result, gasUsed, gasPrice } = execute(transaction, after, environment);
+  const { result, gasUsed, gasPrice, burners } = execute(transaction, after, environment);
   const emitted = result.ok ? result.logs : [];
   const logs = emitted.map((log) => ({ ...log, transaction: transaction.hash, block }));
-  return [{ transaction, succeeded: result.ok, gasUsed, gasPrice, logs }];
+  return [{ transaction, succeeded: result.ok, gasUsed, gasPrice, logs, burners }];
 }

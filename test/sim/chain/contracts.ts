@@ -1,5 +1,6 @@
 import {
   decodeAbiParameters,
+  decodeFunctionData,
   encodeAbiParameters,
   encodeErrorResult,
   hashDomain,
@@ -16,6 +17,7 @@ import {
   USDC_ADDRESS,
   USDC_DOMAIN,
 } from '../../../contracts-abi/addresses.js';
+import { CAPPED_BATCH_ADDRESS, cappedBatchAbi } from '../../../contracts-abi/capped-batch.js';
 import {
   address,
   bytes32,
@@ -23,9 +25,9 @@ import {
   usdcUnits,
   type Address,
   type Hex,
-} from '../../../gateway/domain/units.js';
-import type { SignedAuthorization } from '../../../gateway/payment/authorization.js';
-import { isSignatureGood } from '../purses.js';
+} from '../../../gateway/ground/domain/units.js';
+import type { SignedAuthorization } from '../../../gateway/money/payment/authorization.js';
+import { isBurner, isSignatureGood, payerKind } from '../payers.js';
 import {
   authorizationText,
   copyState,
@@ -33,6 +35,7 @@ import {
   type ChainState,
   type Emitted,
   type Environment,
+  type GasMeter,
 } from './state.js';
 
 /**
@@ -42,6 +45,7 @@ import {
  */
 export const TOKEN = address(USDC_ADDRESS);
 const MULTICALL = address(MULTICALL3_ADDRESS);
+const CAPPED_BATCH = address(CAPPED_BATCH_ADDRESS);
 
 const topic = (event: string) => keccak256(stringToHex(event));
 const USED = topic('AuthorizationUsed(address,bytes32)');
@@ -63,6 +67,7 @@ const CALL = {
   blockNumber: selector('getBlockNumber()'),
   timestamp: selector('getCurrentBlockTimestamp()'),
   baseFee: selector('getBasefee()'),
+  ether: selector('getEthBalance(address)'),
 };
 const CALLS = parseAbiParameters('(address target, bool allowFailure, bytes callData)[]');
 const RESULTS = parseAbiParameters('(bool success, bytes returnData)[]');
@@ -108,6 +113,7 @@ export function callContract(
 ): CallResult {
   if (to === TOKEN) return callToken(state, data, environment);
   if (to === MULTICALL) return callMulticall(state, data, environment);
+  if (to === CAPPED_BATCH && state.hasCappedBatch) return callBatch(state, data, environment);
   // An account without code takes any call.
   return returned('0x');
 }
@@ -122,6 +128,10 @@ function callMulticall(state: ChainState, data: Hex, environment: Environment): 
       return returned(word(environment.timestamp));
     case CALL.baseFee:
       return returned(word(environment.baseFee));
+    case CALL.ether: {
+      const wei = state.ether.get(address(`0x${data.slice(34)}`)) ?? 0n;
+      return returned(word(wei > 0n ? wei : 0n));
+    }
     case CALL.aggregate3:
       return aggregate(state, data, environment);
     default:
@@ -136,6 +146,8 @@ function aggregate(state: ChainState, data: Hex, environment: Environment): Call
   const results: { success: boolean; returnData: Hex }[] = [];
   for (const { target, allowFailure, callData } of calls) {
     const result = callContract(trial, address(target), callData, environment);
+    // What is left is not enough for anything that comes after.
+    if (environment.meter?.isExhausted) return { ok: false, data: '0x' };
     if (!result.ok && !allowFailure) return reverted('Multicall3: call failed');
     if (result.ok) logs.push(...result.logs);
     results.push({ success: result.ok, returnData: result.data });
@@ -144,7 +156,52 @@ function aggregate(state: ChainState, data: Hex, environment: Environment): Call
   return returned(encodeAbiParameters(RESULTS, [results]), logs);
 }
 
-function callToken(state: ChainState, data: Hex, { timestamp }: Environment): CallResult {
+/** The code of wallets that are honest, and of those that are not. */
+export const WALLET_CODE: Hex = '0x60fe01';
+const BURNER_CODE: Hex = '0x60fe02';
+/** What an account that delegates to a burner has for code (EIP-7702). */
+export const DELEGATE_CODE: Hex = `0xef0100${'be'.repeat(20)}`;
+const SLEEPER_CODE: Hex = `0xef0100${'5e'.repeat(20)}`;
+
+/** `eth_getCode`. */
+export function codeAt(state: ChainState, account: Address): Hex {
+  if (account === CAPPED_BATCH) return state.hasCappedBatch ? '0x01' : '0x';
+  switch (payerKind(account)) {
+    case 'wallet':
+      return WALLET_CODE;
+    case 'burner':
+      return BURNER_CODE;
+    case 'delegate':
+      return DELEGATE_CODE;
+    case 'sleeper':
+      return state.delegated.has(account) ? SLEEPER_CODE : '0x';
+    case 'key':
+      return '0x';
+  }
+}
+
+/** `contracts-abi/src/CappedBatch.sol`. */
+function callBatch(state: ChainState, data: Hex, environment: Environment): CallResult {
+  const call = decodeFunctionData({ abi: cappedBatchAbi, data });
+  if (call.functionName === 'codeHash') {
+    const code = codeAt(state, address(call.args[0]));
+    return returned(code === '0x' ? word(0) : keccak256(code));
+  }
+  const logs: Emitted[] = [];
+  for (const { target, data: callData } of call.args[1]) {
+    const { meter } = environment;
+    const inner = meter && { ...meter, isExhausted: false };
+    const result = callContract(state, address(target), callData, {
+      ...environment,
+      ...(inner && { meter: inner }),
+    });
+    if (meter && inner?.isExhausted) meter.cappedBurns += 1;
+    if (result.ok) logs.push(...result.logs);
+  }
+  return returned('0x', logs);
+}
+
+function callToken(state: ChainState, data: Hex, { timestamp, meter }: Environment): CallResult {
   const at = (index: number): Hex => `0x${data.slice(10 + 64 * index, 74 + 64 * index)}`;
   const account = (index: number): Address => address(`0x${at(index).slice(26)}`);
   switch (data.slice(0, 10)) {
@@ -160,15 +217,12 @@ function callToken(state: ChainState, data: Hex, { timestamp }: Environment): Ca
       return returned(SEPARATOR);
     case CALL.transferByKey: {
       const v = at(6).slice(-2);
-      return transfer(
-        state,
-        authorizationOf(at, `0x${at(7).slice(2)}${at(8).slice(2)}${v}`),
-        timestamp,
-      );
+      const signature: Hex = `0x${at(7).slice(2)}${at(8).slice(2)}${v}`;
+      return transferAs(state, authorizationOf(at, signature), timestamp, meter);
     }
     case CALL.transferByBytes: {
       const signature = decodeAbiParameters(TRANSFER_BYTES, `0x${data.slice(10)}`)[6];
-      return transfer(state, authorizationOf(at, signature), timestamp);
+      return transferAs(state, authorizationOf(at, signature), timestamp, meter);
     }
     default:
       return { ok: false, data: '0x' };
@@ -187,6 +241,20 @@ function authorizationOf(at: (index: number) => Hex, signature: Hex): SignedAuth
     nonce: bytes32(at(5)),
     signature,
   };
+}
+
+/** A transfer that asks the payer's code whether the signature is good, where it has any. */
+function transferAs(
+  state: ChainState,
+  authorization: SignedAuthorization,
+  timestamp: number,
+  meter: GasMeter | undefined,
+): CallResult {
+  const { from } = authorization;
+  if (!meter || !isBurner(from)) return transfer(state, authorization, timestamp);
+  meter.isExhausted = true;
+  meter.burners.add(from);
+  return { ok: false, data: '0x' };
 }
 
 /** `transferWithAuthorization` in the order in which FiatTokenV2_2 checks. */

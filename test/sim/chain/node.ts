@@ -1,8 +1,9 @@
 import { numberToHex } from 'viem';
-import { address, type Bytes32, type Hex } from '../../../gateway/domain/units.js';
+import { address, type Bytes32, type Hex } from '../../../gateway/ground/domain/units.js';
+import { CODE_HASHES } from '../../../gateway/money/payment/code-question.js';
 import type { SimSigner } from '../relayers.js';
 import { CHAIN_ID, type Block, type Chain, type Mined, type MinedLog } from './chain.js';
-import { callContract } from './contracts.js';
+import { callContract, codeAt } from './contracts.js';
 import { copyState } from './state.js';
 import { readSigned } from './transactions.js';
 
@@ -19,6 +20,12 @@ export class NodeError extends Error {
 
 type Params = readonly unknown[];
 
+/** Says of every account that it has code: whose signature is good, the token's rules decide. */
+function codeHashes(data: Hex): Hex {
+  if (!data.startsWith(CODE_HASHES)) throw new NodeError(-32000, 'execution reverted');
+  return `0x${'1'.repeat(data.length - CODE_HASHES.length)}`;
+}
+
 /** One node's honest answers: what it knows of the chain, `lag` blocks behind the newest. */
 export function createNode(chain: Chain, signers: readonly SimSigner[], lag: () => number) {
   const head = (): Block => chain.at(chain.head.number - lag()) ?? chain.blocks[0] ?? chain.head;
@@ -33,7 +40,8 @@ export function createNode(chain: Chain, signers: readonly SimSigner[], lag: () 
   };
 
   const call = ([request, tag]: Params): Hex => {
-    const { to, data } = request as { to: string; data: Hex };
+    const { to, data } = request as { to?: string; data: Hex };
+    if (to === undefined) return codeHashes(data);
     const { number, timestamp, baseFee, after } = blockAt(tag);
     const environment = { chainId: CHAIN_ID, number, timestamp, baseFee };
     const result = callContract(copyState(after), address(to), data, environment);
@@ -92,6 +100,11 @@ export function createNode(chain: Chain, signers: readonly SimSigner[], lag: () 
         return send(params);
       case 'eth_call':
         return call(params);
+      case 'eth_estimateGas':
+        call([params[0], 'latest']);
+        return numberToHex(95_000n);
+      case 'eth_getCode':
+        return codeAt(head().after, address(String(params[0])));
       case 'eth_getLogs':
         return logs(params);
       default:

@@ -1,4 +1,4 @@
-import type { Address, Hex } from '../../../gateway/domain/units.js';
+import type { Address, Hex } from '../../../gateway/ground/domain/units.js';
 
 /** What the chain knows at the end of one block. */
 export interface ChainState {
@@ -11,6 +11,10 @@ export interface ChainState {
   readonly authorizations: Map<string, 'used' | 'cancelled'>;
   readonly blacklisted: Set<Address>;
   isPaused: boolean;
+  /** Whether somebody has deployed the batch contract that caps the gas of each call. */
+  readonly hasCappedBatch: boolean;
+  /** Keys that have been seen to delegate to code (EIP-7702), which nobody could look up before. */
+  readonly delegated: Set<Address>;
 }
 
 export function copyState(state: ChainState): ChainState {
@@ -21,6 +25,8 @@ export function copyState(state: ChainState): ChainState {
     authorizations: new Map(state.authorizations),
     blacklisted: new Set(state.blacklisted),
     isPaused: state.isPaused,
+    hasCappedBatch: state.hasCappedBatch,
+    delegated: new Set(state.delegated),
   };
 }
 
@@ -41,6 +47,18 @@ export interface Environment {
   /** Seconds since the Unix epoch. */
   readonly timestamp: number;
   readonly baseFee: bigint;
+  /** Present in a transaction, where gas can be burned; a simulation has none. */
+  readonly meter?: GasMeter;
+}
+
+/** What code did with the gas that it was given. */
+export interface GasMeter {
+  /** Whether all gas of the call is gone: whoever made it has 1/64 of its own left (EIP-150). */
+  isExhausted: boolean;
+  /** Calls with a gas cap that used all of it. */
+  cappedBurns: number;
+  /** Whose code did it. */
+  readonly burners: Set<Address>;
 }
 
 export type CallResult =

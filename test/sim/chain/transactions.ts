@@ -5,10 +5,11 @@ import {
   type Address,
   type Bytes32,
   type Hex,
-} from '../../../gateway/domain/units.js';
+} from '../../../gateway/ground/domain/units.js';
+import { KEY_TRANSFER_GAS } from '../../../gateway/money/settlement/calls.js';
 import type { SimSigner } from '../relayers.js';
 import { callContract } from './contracts.js';
-import type { CallResult, ChainState, Environment } from './state.js';
+import type { CallResult, ChainState, Environment, GasMeter } from './state.js';
 
 /** A transaction that a relayer signed. */
 export interface SignedTransaction {
@@ -42,13 +43,13 @@ export function foreign(
   return { kind: 'foreign', hash: bytes32(keccak256(stringToHex(`${what} ${id}`))), what, act };
 }
 
-/** Reads signed bytes; undefined when none of these keys sealed them. */
+/** Reads signed bytes; undefined when none of these keys signed them. */
 export function readSigned(raw: Hex, signers: readonly SimSigner[]): SignedTransaction | undefined {
   const parsed = parseTransaction(raw);
   if (parsed.type !== 'eip1559' || !parsed.to) return undefined;
   const { r, s, yParity, ...unsigned } = parsed;
-  const sealed = serializeTransaction(unsigned);
-  const signer = signers.find((one) => one.seal(sealed) === r);
+  const signed = serializeTransaction(unsigned);
+  const signer = signers.find((one) => one.seal(signed) === r);
   if (!signer) return undefined;
   return {
     kind: 'signed',
@@ -69,6 +70,8 @@ export interface Execution {
   readonly gasUsed: bigint;
   /** Wei per gas. */
   readonly gasPrice: bigint;
+  /** Payers whose code used up all gas that it got. */
+  readonly burners: ReadonlySet<Address>;
 }
 
 const GAS_BASE = 21_000n;
@@ -83,16 +86,21 @@ export function execute(
 ): Execution {
   if (transaction.kind === 'foreign') {
     const result = transaction.act(state, environment);
-    return { result, gasUsed: GAS_BASE, gasPrice: environment.baseFee };
+    return { result, gasUsed: GAS_BASE, gasPrice: environment.baseFee, burners: new Set() };
   }
-  const { from, to, data, maxFee, tip } = transaction;
-  const result = callContract(state, to, data, environment);
+  const { from, to, data, gas, maxFee, tip } = transaction;
+  const burners = new Set<Address>();
+  const meter: GasMeter = { isExhausted: false, cappedBurns: 0, burners };
+  const result = callContract(state, to, data, { ...environment, meter });
+  for (const burner of burners) state.delegated.add(burner);
   const transfers = result.ok ? BigInt(Math.floor(result.logs.length / 2)) : 0n;
   const lone = data === '0x' ? GAS_BASE : GAS_LONE_TRANSFER;
-  const gasUsed = transfers > 1n ? GAS_BASE + transfers * GAS_BATCHED_TRANSFER : lone;
+  const shared = GAS_BASE + transfers * GAS_BATCHED_TRANSFER;
+  const capped = BigInt(meter.cappedBurns) * KEY_TRANSFER_GAS;
+  const gasUsed = meter.isExhausted ? gas : (transfers > 1n ? shared : lone) + capped;
   const wanted = environment.baseFee + tip;
   const gasPrice = wanted < maxFee ? wanted : maxFee;
   state.nonces.set(from, transaction.nonce + 1n);
   state.ether.set(from, (state.ether.get(from) ?? 0n) - gasUsed * gasPrice);
-  return { result, gasUsed, gasPrice };
+  return { result, gasUsed, gasPrice, burners };
 }

@@ -1,0 +1,46 @@
+// npm run ledger: what the books say about payments, and whether the chain agrees.
+import { AuditBooks } from '../gateway/money/ledger/audit.js';
+import { type ExitCode, runCommand } from './command.js';
+import { openBooks } from './ledger/books.js';
+import { explain, exportCsv, list } from './ledger/listing.js';
+import { HELP, type LedgerOptions, ledgerOptions, OPTIONS } from './ledger/options.js';
+import { compare } from './ledger/reconciling.js';
+
+await runCommand({
+  help: HELP,
+  options: OPTIONS,
+  allowPositionals: true,
+  run: async (given) => {
+    const options = ledgerOptions(given);
+    if (options.command.kind === 'help') {
+      process.stdout.write(HELP);
+      return 0;
+    }
+    const store = await openBooks();
+    try {
+      return await answer(new AuditBooks(store), options);
+    } finally {
+      await store.close();
+    }
+  },
+});
+
+async function answer(books: AuditBooks, options: LedgerOptions): Promise<ExitCode> {
+  const { command, filter, isJson } = options;
+  switch (command.kind) {
+    case 'help':
+      break;
+    case 'list':
+      await list(books, options, command.limit);
+      break;
+    case 'explain':
+      await explain(books, command.name, isJson);
+      break;
+    case 'reconcile':
+      return compare(books, options, command.fromBlock);
+    case 'export':
+      await exportCsv(books, filter);
+      break;
+  }
+  return 0;
+}

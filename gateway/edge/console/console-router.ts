@@ -1,0 +1,104 @@
+import express, { Router, type ErrorRequestHandler } from 'express';
+import { join } from 'node:path';
+import { createGuard, sameOrigin, secure } from './guard.js';
+import { html } from './html.js';
+import { sendPage } from './page.js';
+import { billingPages } from './pages/billing.js';
+import { connectPage } from './pages/connect.js';
+import { enterPages } from './pages/enter.js';
+import { keyPages } from './pages/keys.js';
+import { operatorPage } from './pages/operator.js';
+import { operatorAccountPages } from './pages/operator-account.js';
+import { playgroundPage } from './pages/playground.js';
+import { profilePages } from './pages/profile.js';
+import { requestPages } from './pages/requests.js';
+import { signUpPages } from './pages/sign-up.js';
+import { startPages } from './pages/start.js';
+import { teamPages } from './pages/team.js';
+import { usagePages } from './pages/usage.js';
+import { walletPages } from './pages/wallets.js';
+import type { ConsoleParts } from './parts.js';
+
+const FORM_BYTES_MAX = '16kb';
+const FORM_FIELDS_MAX = 20;
+
+/** The web console, to be mounted at `/console`. Pages are made on the server; few need a script. */
+export function consoleRouter(parts: ConsoleParts): Router {
+  const router = Router({ caseSensitive: true });
+  const guard = createGuard(parts.people, parts.team, parts.operatorEmails);
+  router.use(secure);
+  assets(router, parts.assets);
+  router.use(sameOrigin);
+  router.use(
+    express.urlencoded({
+      extended: false,
+      limit: FORM_BYTES_MAX,
+      parameterLimit: FORM_FIELDS_MAX,
+    }),
+  );
+
+  router.get('/', (_request, response) => response.redirect(303, '/console/keys'));
+  signUpPages(router, parts);
+  enterPages(router, parts);
+  startPages(router, parts, guard);
+  keyPages(router, parts, guard);
+  usagePages(router, parts, guard);
+  requestPages(router, parts, guard);
+  playgroundPage(router, parts, guard);
+  connectPage(router, parts, guard);
+  billingPages(router, parts, guard);
+  teamPages(router, parts, guard);
+  profilePages(router, parts, guard);
+  walletPages(router, parts, guard);
+  operatorPage(router, parts, guard);
+  operatorAccountPages(router, parts, guard);
+
+  router.use((_request, response) => {
+    sendPage(response, {
+      title: 'Not found',
+      status: 404,
+      body: html`<p>This page doesn’t exist. <a href="/console">Go to the console.</a></p>`,
+    });
+  });
+  router.use(handleBadForm);
+  return router;
+}
+
+const SCRIPTS = [
+  'check-steps',
+  'connect-check',
+  'copy',
+  'playground',
+  'sign-in-check',
+  'tool-client',
+  'top-up',
+  'wallet',
+  'wallet-sign-in',
+] as const;
+
+function assets(router: Router, { sources, scripts }: ConsoleParts['assets']): void {
+  const files = new Map([
+    ['/assets/console.css', join(sources, 'console.css')],
+    ['/assets/icon.svg', join(sources, 'icon.svg')],
+    ...SCRIPTS.map((name) => [`/assets/${name}.js`, join(scripts, `${name}.js`)] as const),
+  ]);
+  for (const [path, file] of files) {
+    router.get(path, (_request, response) => {
+      response.sendFile(file, { cacheControl: false, dotfiles: 'allow' });
+    });
+  }
+}
+
+/** A form that is too long or not well-formed; anything else is a bug and goes on to the edge. */
+const handleBadForm: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  const status = (error as { status?: unknown }).status;
+  if (typeof status !== 'number' || status < 400 || status >= 500) {
+    next(error);
+    return;
+  }
+  sendPage(response, {
+    title: 'Invalid form',
+    status,
+    body: html`<p>Some fields are missing or invalid.</p>`,
+  });
+};

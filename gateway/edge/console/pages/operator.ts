@@ -1,0 +1,70 @@
+import type { Router } from 'express';
+import { PLANS } from '../../../ground/domain/plan.js';
+import { formatUsd } from '../../../ground/domain/units.js';
+import type { Guard } from '../guard.js';
+import { html } from '../html.js';
+import { notice, sendPage, table } from '../page.js';
+import type { ConsoleParts, OperatorFacts } from '../parts.js';
+import { ACCOUNT_PATH, recordTable } from './operator-account.js';
+
+const ACCOUNTS_SHOWN = 200;
+const RECORDS_SHOWN = 50;
+
+/** What the people who run the service see; each account leads to what they can change there. */
+export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard): void {
+  const { accounts, operator, operations, warnings } = parts;
+  router.get(
+    '/operator',
+    guard.operator(async (viewer, _request, response) => {
+      const [list, records, facts] = await Promise.all([
+        accounts.list({ from: 0, count: ACCOUNTS_SHOWN }),
+        operations.records(RECORDS_SHOWN),
+        operator ? factsOf(operator) : html``,
+      ]);
+      sendPage(response, {
+        title: 'Operator',
+        viewer,
+        path: '/console/operator',
+        body: html`${warnings.map((warning) => notice('bad', warning))} ${facts}
+          <h2>Accounts</h2>
+          ${table(
+            'Accounts',
+            ['Account', 'Plan', 'Per second', 'Credits left', 'Spent', 'State'],
+            list.map((account) => [
+              html`<a href="${ACCOUNT_PATH}/${account.id}">${account.name}</a><br /><code
+                  >${account.id}</code
+                >`,
+              PLANS[account.plan].name,
+              account.ratePerSecond,
+              account.credits.available,
+              account.credits.spent,
+              account.suspendedAt ? `suspended: ${account.suspendedReason ?? ''}` : 'active',
+            ]),
+            'No accounts yet.',
+          )}
+          <h2>Changes</h2>
+          ${recordTable(records)}`,
+      });
+    }),
+  );
+}
+
+async function factsOf(operator: OperatorFacts) {
+  const [figures, revenue] = await Promise.all([operator.figures(), operator.revenue()]);
+  return html`<dl class="figures">
+      ${figures.map(
+        ({ name, value }) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+      )}
+    </dl>
+    <h2>Revenue</h2>
+    ${table(
+      'Revenue by day',
+      ['Day, UTC', 'Paid searches, USDC', 'Top-ups, USDC'],
+      revenue.map(({ day, payments, topUps }) => [day, formatUsd(payments), formatUsd(topUps)]),
+      'No revenue yet.',
+    )}`;
+}

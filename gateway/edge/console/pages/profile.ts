@@ -1,0 +1,119 @@
+import type { Response, Router } from 'express';
+import { idOf, textOf } from '../form.js';
+import { visitorOf, sayNotFound, type Guard } from '../guard.js';
+import { html, type Html } from '../html.js';
+import { field, notice, sendPage, table, time, type Viewer } from '../page.js';
+import type { ConsoleParts } from '../parts.js';
+import type { Request } from 'express';
+import { walletSection } from './wallets.js';
+
+const PATH = '/console/profile';
+
+/** A person's own sessions and wallets, and the account's name. */
+export function profilePages(router: Router, parts: ConsoleParts, guard: Guard): void {
+  const { people, accounts } = parts;
+
+  const show = async (
+    viewer: Viewer,
+    request: Request,
+    response: Response,
+    said: Html = html``,
+    status = 200,
+  ) => {
+    const [sessions, wallets] = await Promise.all([
+      people.sessions(visitorOf(request)),
+      walletSection(parts, viewer),
+    ]);
+    const { session, membership } = viewer;
+    sendPage(response, {
+      title: 'Profile',
+      viewer,
+      path: PATH,
+      status,
+      scripts: parts.wallets ? ['wallet-sign-in'] : [],
+      body: html`${said}
+        <p>${session.person.name}, ${session.person.email}</p>
+        <h2>Sessions</h2>
+        ${table(
+          'Sessions',
+          ['Since', 'Until', 'From', 'Browser', ''],
+          sessions.map((one) => [
+            time(one.createdAt),
+            time(one.expiresAt),
+            one.address ?? '',
+            html`<span title="${one.userAgent ?? ''}">${browserOf(one.userAgent ?? '')}</span>`,
+            one.isThis
+              ? 'this one'
+              : html`<form method="post" action="${PATH}/sessions/${one.id}/end" class="inline">
+                  <button class="quiet danger">End</button>
+                </form>`,
+          ]),
+          '',
+        )}
+        <p><a href="/console/forgot">Reset your password</a> by email.</p>
+        ${wallets} ${membership.role === 'admin' ? renameForm(membership.accountName) : ''}
+        <h2>Leave</h2>
+        <form method="post" action="/console/leave">
+          <button class="danger">Leave ${membership.accountName}</button>
+        </form>`,
+    });
+  };
+
+  router.get(
+    '/profile',
+    guard.signedIn((viewer, request, response) => show(viewer, request, response)),
+  );
+  router.post(
+    '/profile/sessions/:id/end',
+    guard.signedIn(async (viewer, request, response) => {
+      const outcome = await people.endSession(idOf(request), visitorOf(request));
+      if (outcome.kind === 'no') {
+        sayNotFound(viewer, response);
+        return;
+      }
+      return show(viewer, request, response, notice('good', 'The session was ended.'));
+    }),
+  );
+  router.post(
+    '/profile/account',
+    guard.admin(async (viewer, request, response) => {
+      const name = textOf(request, 'account', 80);
+      if (name === '') {
+        return show(viewer, request, response, notice('bad', 'Enter a name for the account.'), 400);
+      }
+      await accounts.rename(viewer.membership.accountId, name);
+      response.redirect(303, PATH);
+    }),
+  );
+}
+
+/** What a person would call the browser of a User-Agent header; the header itself when unknown. */
+export function browserOf(userAgent: string): string {
+  const names = [
+    ['Edge', /\bEdg/],
+    ['Opera', /\bOPR\//],
+    ['Firefox', /\b(Firefox|FxiOS)\//],
+    ['Chrome', /(Chrome|CriOS|Chromium)\//],
+    ['Safari', /\bSafari\//],
+  ] as const;
+  const systems = [
+    ['iPhone', /\biPhone\b/],
+    ['iPad', /\biPad\b/],
+    ['Android', /\bAndroid\b/],
+    ['Windows', /\bWindows\b/],
+    ['macOS', /\bMac OS X\b/],
+    ['Linux', /\bLinux\b/],
+  ] as const;
+  const name = names.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  const system = systems.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  if (name === undefined) return userAgent.slice(0, 40);
+  return system === undefined ? name : `${name} on ${system}`;
+}
+
+function renameForm(name: string): Html {
+  return html`<h2>Account</h2>
+    <form method="post" action="${PATH}/account" class="row">
+      ${field({ name: 'account', label: 'Account name', value: name, maxLength: 80 })}
+      <button>Rename</button>
+    </form>`;
+}

@@ -1,0 +1,58 @@
+import type { Accounts } from '../../customers/accounts/manage.js';
+import type { Operations } from '../../customers/accounts/operations.js';
+import type { OutboxMail } from '../../customers/people/mail.js';
+import type { People } from '../../customers/people/people.js';
+import type { Team } from '../../customers/people/team.js';
+import type { Wallets } from '../../customers/people/wallets.js';
+import type { RevenueDay } from '../../customers/credits/revenue.js';
+import type { TopUps } from '../../customers/credits/top-up.js';
+import type { UsageReport } from '../../customers/usage/report.js';
+import type { Clock } from '../../ground/domain/ports.js';
+import type { UsdcUnits } from '../../ground/domain/units.js';
+import type { Keys } from '../../customers/keys/keys.js';
+
+/** What the console is made of; `main` wires it. */
+export interface ConsoleParts {
+  readonly clock: Clock;
+  readonly people: People;
+  readonly team: Team;
+  /** Absent where wallets cannot sign in. */
+  readonly wallets?: Wallets;
+  readonly keys: Keys;
+  readonly accounts: Accounts;
+  readonly usage: UsageReport;
+  /** Absent where no payments are taken. */
+  readonly topUps?: TopUps;
+  /** Of one credit, in atomic USDC. */
+  readonly priceUnits: UsdcUnits;
+  /** Where searches go, for the examples: `https://search.example`. */
+  readonly publicUrl: string;
+  /** Addresses of the tool protocol: for accounts, and for payments. */
+  readonly mcp: { readonly keyed: string; readonly open: string };
+  /** Email addresses of the people who run this service. */
+  readonly operatorEmails: readonly string[];
+  readonly operator?: OperatorFacts;
+  /** What the operator should change about this installation, a sentence each. */
+  readonly warnings: readonly string[];
+  readonly operations: Operations;
+  /** Whether a mail server is set, so that mail reaches people. */
+  readonly isMailSent: boolean;
+  /** Present where mail is not sent but kept: anyone who reaches the console may read it. */
+  readonly outbox?: () => Promise<readonly OutboxMail[]>;
+  /** The folder with the console's style sheet and icon, and that of its compiled scripts. */
+  readonly assets: { readonly sources: string; readonly scripts: string };
+}
+
+/** A figure worth a line of its own. */
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What the operator watches besides accounts. */
+export interface OperatorFacts {
+  /** Revenue of the last days, newest first, from both kinds of caller, in atomic USDC. */
+  revenue(): Promise<readonly RevenueDay[]>;
+  /** Payments in flight, relayer balances, the search index. */
+  figures(): Promise<readonly Figure[]>;
+}

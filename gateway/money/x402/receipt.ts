@@ -1,0 +1,46 @@
+import type { SettleResponse } from '@x402/core/types';
+import type { Address, TransactionHash, UsdcUnits } from '../../ground/domain/units.js';
+import { encodeJson } from './base64.js';
+import { NETWORK_V1, network } from './terms.js';
+
+/** What came of a payment, as `PAYMENT-RESPONSE` tells it. */
+export type Receipt = {
+  readonly chainId: number;
+  readonly payer: Address;
+} & (
+  | { readonly transaction: TransactionHash; readonly amount: UsdcUnits }
+  | {
+      /** The x402 reason. */
+      readonly errorReason: string;
+      /** The transaction that failed, when there was one. */
+      readonly transaction?: TransactionHash;
+    }
+);
+
+/** The receipt as an object: for the header, and for transports that carry JSON (MCP). */
+export function settleResponse(receipt: Receipt): SettleResponse {
+  const common = { network: network(receipt.chainId), payer: receipt.payer };
+  return 'errorReason' in receipt
+    ? {
+        success: false,
+        errorReason: receipt.errorReason,
+        transaction: receipt.transaction ?? '',
+        ...common,
+      }
+    : {
+        success: true,
+        transaction: receipt.transaction,
+        ...common,
+        amount: receipt.amount.toString(),
+      };
+}
+
+/** The value of `PAYMENT-RESPONSE`. */
+export function encodePaymentResponse(receipt: Receipt): string {
+  return encodeJson(settleResponse(receipt));
+}
+
+/** The value of version 1's `X-PAYMENT-RESPONSE`, which names the network by word. */
+export function encodePaymentResponseV1(receipt: Receipt): string {
+  return encodeJson({ ...settleResponse(receipt), network: NETWORK_V1 });
+}

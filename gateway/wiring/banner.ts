@@ -1,0 +1,54 @@
+import type { DevFacts } from '../dev/facts.js';
+
+export interface BannerFacts {
+  readonly gatewayUrl: string;
+  readonly apiUrl: string;
+  readonly opsUrl: string;
+  readonly dataDir: string;
+  readonly database: string;
+  readonly priceUsd: string;
+  /** What the operator should change about this installation. */
+  readonly warnings: readonly string[];
+  /** Present on the local development chain. */
+  readonly dev?: DevFacts;
+}
+
+/** What a person reads after `npm start`: where it is, what to try next, where the data lives. */
+export function banner(facts: BannerFacts): string {
+  const lines = [
+    '',
+    `  search402 is running at ${facts.gatewayUrl}`,
+    '',
+    `    keys or payments   ${facts.gatewayUrl}/search`,
+    `    keys only          ${facts.apiUrl}/search`,
+    `    metrics, health    ${facts.opsUrl}/metrics, /readyz`,
+    `    price              ${facts.priceUsd} USD a search`,
+    `    data               ${facts.dataDir} (database: ${facts.database})`,
+    ...facts.warnings.flatMap((warning) => ['', `  WARNING: ${warning}`]),
+    ...(facts.dev ? development(facts.gatewayUrl, facts.dev) : []),
+    '',
+    '  Stop with Ctrl-C. Running searches and payments finish first.',
+    '',
+  ];
+  return lines.join('\n');
+}
+
+function development(gatewayUrl: string, dev: DevFacts): string[] {
+  const search = `curl -s ${gatewayUrl}/search -H 'content-type: application/json'`;
+  return [
+    '',
+    '  Try, in another terminal:',
+    '',
+    '    # without a key: 402 and what a search costs',
+    `    ${search} -d '{"query":"viem sign typed data"}' -i`,
+    '',
+    '    # pay for a search with the local throw-away wallet',
+    '    npm run pay -- "viem sign typed data"',
+    '',
+    '    # with the sample key: one credit',
+    `    ${search} -H 'authorization: Bearer ${dev.apiKey}' -d '{"query":"viem sign typed data"}'`,
+    '',
+    `  Local development chain (chain id ${dev.chainId}) at ${dev.rpcUrl}.`,
+    '  Its money and keys are worthless. Scripts find them in dev.json in the data folder.',
+  ];
+}

@@ -1,0 +1,268 @@
+import type { ChainAccess } from './chain-access.js';
+import type { Config } from '../ground/config.js';
+import type { Clock, Log, Random } from '../ground/domain/ports.js';
+import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
+import { isRefusal } from '../ground/domain/refusal.js';
+import { createLedger } from '../money/ledger/ledger.js';
+import { lookUpPayment } from '../money/ledger/lookup.js';
+import type { PartHealth } from '../ground/observe/health.js';
+import type { Metrics } from '../ground/observe/metrics.js';
+import type { PaymentWire } from '../edge/http/search-route.js';
+import { readAuthorizationState } from '../money/payment/authorization-state.js';
+import type { ChainFacts } from '../money/payment/on-chain.js';
+import { createCodeLookup, createPayerGate } from '../money/payment/code-lookup.js';
+import { createStatusProofCheck } from '../money/payment/status-proof.js';
+import { createVerifier, type Sale } from '../money/payment/verifier.js';
+import { createPaidSearch } from '../search/paid.js';
+import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
+import type { SearchParts } from '../search/pipeline.js';
+import { Turns } from '../search/turns.js';
+import type { BlockFacts } from '../money/settlement/chain.js';
+import { codePayerLimits, openMover, type Mover } from './mover.js';
+import type { SettlementHealth } from '../money/settlement/settlement.js';
+import { openSearchPrice } from './search-price.js';
+import type { Store } from '../ground/store/store.js';
+import {
+  decodePaymentSignature,
+  decodePaymentV1,
+  type PresentedPayment,
+} from '../money/x402/payment.js';
+import type { PaymentTerms, Resource } from '../money/x402/terms.js';
+import { createTopUpPayments, type TopUpPresented } from './top-up-payments.js';
+import { createWire, type CurrentOffer } from './x402-wire.js';
+
+/** The payment side of the service, from the quote to the receipt. */
+export interface Payments extends Pick<
+  SearchParts<PresentedPayment>,
+  'readPayment' | 'searchForPayment'
+> {
+  readonly wire: PaymentWire;
+  /** What is asked for a search now. */
+  readonly offer: CurrentOffer;
+  readonly topUps: TopUpPayments;
+  /** What a payer may ask about a payment. */
+  readonly inquiry: PaymentInquiry;
+  /** A line for each relayer, or for the facilitator, for the operator. */
+  figures(): readonly { readonly name: string; readonly value: string }[];
+  health(): PartHealth;
+  /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+/** Seconds that must be left of an authorization after its search, to get it into a block. */
+const SETTLE_MARGIN_SECONDS = 10;
+/** What an authorization may be valid beyond the time asked: clocks differ, and some sign for a day. */
+const VALIDITY_SLACK_SECONDS = 86_400;
+const VERIFY_DEADLINE_MS = 3_000;
+
+/** Opens the books and the settlement, and recovers what an earlier process left unfinished. */
+export async function openPayments(
+  config: Config,
+  parts: {
+    store: Store;
+    chain: ChainAccess;
+    publicUrl: string;
+    clock: Clock;
+    random: Random;
+    log: Log;
+    metrics: Pick<Metrics, 'gauge'>;
+  },
+): Promise<Payments> {
+  const { store, chain, clock, random, log } = parts;
+  const terms: PaymentTerms = {
+    chainId: chain.chainId,
+    asset: chain.asset,
+    domain: chain.domain,
+    payTo: chain.payTo,
+    amount: config.PRICE_USD,
+    maxTimeoutSeconds: config.PAYMENT_TIMEOUT_SECONDS,
+  };
+  const resource: Resource = {
+    url: new URL('/search', parts.publicUrl).href,
+    description: 'Keyword web search: ranked pages with title, URL and a long passage',
+    mimeType: 'application/json',
+  };
+  const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
+  const { offer } = price;
+  const ledger = createLedger({
+    ...{ store, clock, random, owner: random.uuid() },
+    codePayerLimits: codePayerLimits(config),
+  });
+  const mover = openMover(config, { ...parts, ledger, terms });
+  const { settlement } = mover;
+  await settlement.start();
+  measure(settlement, parts.metrics);
+  if (chain.dev === undefined && !chain.facilitator) await warnIfUnderpriced(config, parts);
+  const verifier = createVerifier({
+    chain: chain.client,
+    clock,
+    offer,
+    honours: price.honours,
+    limits: {
+      settleMarginSeconds: SETTLE_MARGIN_SECONDS,
+      validityMaxSeconds: config.PAYMENT_TIMEOUT_SECONDS + VALIDITY_SLACK_SECONDS,
+      deadlineMs: VERIFY_DEADLINE_MS,
+    },
+    contractWallets: config.CONTRACT_WALLETS,
+    relayers: chain.relayers.map(({ address }) => address),
+    eip6492Factories: config.EIP6492_FACTORIES,
+  });
+  const code = createCodeLookup(chain.client, clock, VERIFY_DEADLINE_MS);
+  const objectionToPayer = createPayerGate(code);
+  const turns = new Turns(clock);
+  /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
+  const paidFor = <Presented, Asked>(
+    read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
+  ) =>
+    createPaidSearch<Presented, Asked>({
+      identifierOf: (presented) => read(presented).payment.identifier,
+      verifier: {
+        check: (presented) => {
+          const { payment, sale } = read(presented);
+          return verifier.check(payment, sale);
+        },
+        confirm: async (authorization, allowance) => {
+          const objection = await objectionToPayer(authorization, allowance);
+          if (objection) return objection;
+          const confirmed = await verifier.confirm(authorization);
+          if (isRefusal(confirmed)) return confirmed;
+          settlement.observe(blockOf(confirmed.facts));
+          // The chain has just told what the relayers have.
+          const refusal = settlement.admits(confirmed.authorization, turns.active);
+          if (refusal) return refusal;
+          const codePayer = await mover.admit(confirmed);
+          if (isRefusal(codePayer)) return codePayer;
+          return { ...(codePayer && { codePayer }) };
+        },
+      },
+      ledger,
+      settlement,
+      turns,
+      settlementWaitMs: config.SETTLEMENT_WAIT_MS,
+    });
+  const buyTopUp = paidFor<TopUpPresented, TopUpOrder>(({ payment, offered }) => ({
+    payment,
+    sale: { offer: () => offered },
+  }));
+  return {
+    wire: createWire(offer, config.X402_V1),
+    offer,
+    inquiry: openInquiry(config, parts),
+    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
+    readPayment: (version, value) =>
+      version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
+    searchForPayment: paidFor((payment) => ({ payment, sale: price })),
+    figures: () => figuresOf(settlement.health()),
+    health: () => healthOf(settlement),
+    stop: async (deadlineMs) => {
+      await price.stop();
+      const open = await settlement.drain({ deadlineMs });
+      if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
+    },
+  };
+}
+
+/** Answers payers about the payments in the books, of a search or of credits. */
+function openInquiry(
+  config: Config,
+  { store, chain, publicUrl, clock }: Parameters<typeof openPayments>[1],
+): PaymentInquiry {
+  const { client, chainId, asset } = chain;
+  const { origin: audience } = new URL(publicUrl);
+  const contractWallets = config.CONTRACT_WALLETS;
+  return createPaymentInquiry({
+    clock,
+    checkProof: createStatusProofCheck({ client, chainId, audience, contractWallets }),
+    keyOf: ({ payer, nonce }) => ({ chainId, asset, from: payer, nonce }),
+    find: (key) => lookUpPayment(store, key),
+    authorizationState: (key) => readAuthorizationState(client, key),
+  });
+}
+
+/** What the operator watches of the settlement. */
+function measure(settlement: Mover['settlement'], metrics: Pick<Metrics, 'gauge'>): void {
+  const gauge = (name: string, help: string, read: (health: SettlementHealth) => number) =>
+    metrics.gauge(`search402_settlement_${name}`, help, () => read(settlement.health()));
+  const sum = (of: (lane: SettlementHealth['lanes'][number]) => number) => {
+    return ({ lanes }: SettlementHealth) => lanes.reduce((total, lane) => total + of(lane), 0);
+  };
+  gauge('queued', 'Payments that wait for a transaction', ({ queued }) => queued);
+  gauge(
+    'in_flight',
+    'Transactions that no block holds yet',
+    sum(({ inFlight }) => inFlight),
+  );
+  gauge(
+    'at_fee_cap',
+    'Transactions that cannot offer more',
+    sum(({ atFeeCap }) => atFeeCap),
+  );
+  gauge(
+    'halted',
+    'Relayers that take no new work',
+    sum(({ halted }) => (halted ? 1 : 0)),
+  );
+  gauge(
+    'runway_hours',
+    'Hours until the gas money of all relayers runs short, at the rate of the last hour',
+    ({ runwayHours }) => runwayHours,
+  );
+  gauge(
+    'balance_eth',
+    'Gas money of all relayers',
+    sum((lane) => Number(lane.balanceWei) / 1e18),
+  );
+}
+
+/** Gas of one transfer that shares no transaction, on USDC behind its proxy. */
+const GAS_ALONE = 85_700n;
+
+/** Tells the operator when a payment brings in less than its transfer costs. */
+async function warnIfUnderpriced(
+  config: Config,
+  { chain, log }: { chain: ChainAccess; log: Log },
+): Promise<void> {
+  const gasPrice = BigInt((await chain.client.request('eth_gasPrice', [])) as string);
+  const costUsd = (Number(gasPrice * GAS_ALONE) / 1e18) * config.ETH_USD;
+  const priceUsd = Number(config.PRICE_USD) / 1e6;
+  if (costUsd <= priceUsd) return;
+  log.warn(
+    { priceUsd, costUsd: Number(costUsd.toPrecision(3)), ethUsd: config.ETH_USD },
+    'the price of a search does not cover the gas of a transfer that goes alone; raise PRICE_USD',
+  );
+}
+
+const ether = (wei: bigint): string => (Number(wei) / 1e18).toFixed(5);
+
+/** A line for each relayer, or for the facilitator. */
+function figuresOf({ lanes, facilitator }: SettlementHealth): ReturnType<Payments['figures']> {
+  if (facilitator) {
+    const { name, answers } = facilitator;
+    return [{ name: `Facilitator ${name}`, value: answers ? 'answers' : 'does not answer' }];
+  }
+  return lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
+    name: `Relayer ${relayer.slice(0, 10)}…`,
+    value: `${ether(balanceWei)} ETH, ${halted ?? `${inFlight} in flight`}`,
+  }));
+}
+
+/** The block that a verification saw; the settlement need not ask for it again. */
+function blockOf({ blockNumber, timestamp, baseFeePerGas, funds }: ChainFacts): BlockFacts {
+  return { number: blockNumber, timestamp, baseFee: baseFeePerGas, ...(funds && { funds }) };
+}
+
+function healthOf(settlement: Mover['settlement']): PartHealth {
+  const { ready, lanes, facilitator, ...gas } = settlement.health();
+  if (facilitator) {
+    return ready ? { ready } : { ready, detail: 'the facilitator does not answer' };
+  }
+  const relayers = lanes.map(
+    ({ relayer, halted, balanceWei }) =>
+      `${relayer}: ${halted ?? 'open'}, ${ether(balanceWei)} ETH`,
+  );
+  const { isShortOfGasMoney, runwayHours } = gas;
+  const runway =
+    runwayHours === Infinity ? [] : [`gas money lasts ${Number(runwayHours.toPrecision(2))} hours`];
+  const shortage = isShortOfGasMoney ? ['out of gas money'] : [];
+  return { ready, detail: [...shortage, ...relayers, ...runway].join('; ') };
+}

@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startGateway, type RunningGateway } from '../support/gateway-process.js';
+import { flood, type Challenge, type FloodKind, type FloodReport } from './flood.js';
+import { ask, metric, quantile } from './machine.js';
+import type { AttackRow } from './row.js';
+
+/** Attackers; each attack comes from one that owes nothing yet. */
+let attackers = 1;
+const nextAttacker = () => `127.0.0.${(attackers += 1)}`;
+/** Look-ups of code that all unknown payers together cost in a second. */
+const LOOKUPS_PER_SECOND = 10;
+/** Questions to the chain that one address may cause in a second without paying, by default. */
+const QUESTIONS_PER_SECOND = 20;
+/** Seconds of them that it may use at once. */
+const BURST_SECONDS = 5;
+
+/** A gateway under attack, and what it asks of payers. */
+interface Target {
+  readonly gateway: RunningGateway;
+  readonly challenge: Challenge;
+}
+
+async function withTarget<Result>(
+  env: Readonly<Record<string, string>>,
+  work: (target: Target) => Promise<Result>,
+): Promise<Result> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'search402-attack-'));
+  const gateway = await startGateway({ DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env });
+  try {
+    const { headers } = await ask(`${gateway.url}/search`, { localAddress: '127.0.0.9' });
+    const header = Buffer.from(String(headers['payment-required']), 'base64').toString();
+    return await work({ gateway, challenge: JSON.parse(header) as Challenge });
+  } finally {
+    gateway.process.kill('SIGTERM');
+    await gateway.exited;
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Floods from one address, and what they cost us and the others. */
+export function unpaidWork(): Promise<readonly AttackRow[]> {
+  return withTarget({}, async (target) => [
+    await chainCalls(target, 'Random signatures of unknown payers', 'forged'),
+    await chainCalls(target, 'Wrong signatures of a payer without code', 'known-payer'),
+    await chainCalls(target, 'Questions about payments, wrongly signed', 'proofs'),
+    await beside(target, 'Payments for a resource of 2,000 slashes', 'slashes'),
+    await beside(target, 'Listings of the tool protocol', 'tools'),
+    await beside(target, 'Registrations of the sign-in', 'oauth'),
+    await beside(target, 'Pages of the console', 'console'),
+    await beside(target, 'Pages of the reference', 'docs'),
+    await beside(target, 'Keys that nobody has', 'bad-keys'),
+  ]).then(async (rows) => [...rows, await withTarget({ TRUSTED_PROXIES: '1' }, manyPrefixes)]);
+}
+
+const FLOOD = { perSecond: 1500, seconds: 2 } as const;
+
+const turnedAway = ({ sent, statuses }: FloodReport) =>
+  `${sent} requests, ${statuses[429] ?? 0} turned away`;
+
+/** What a flood of payments had asked of the chain. */
+async function chainCalls(
+  { gateway, challenge }: Target,
+  attack: string,
+  kind: FloodKind,
+): Promise<AttackRow> {
+  const calls = () => metric(gateway.opsUrl, 'search402_rpc_calls_total', 'method="eth_call"');
+  // The service looks at the chain by itself, too.
+  const [quietFrom, seconds] = [await calls(), FLOOD.seconds + 1];
+  await sleep(seconds * 1000);
+  const quiet = (await calls()) - quietFrom;
+  const [from, cpuFrom] = [await calls(), await cpuSeconds(gateway)];
+  const started = performance.now();
+  const report = await flood({
+    ...FLOOD,
+    localAddress: nextAttacker(),
+    url: gateway.url,
+    kind,
+    challenge,
+  });
+  const asked = (await calls()) - from;
+  const floodSeconds = (performance.now() - started) / 1000;
+  return {
+    attack,
+    tries: report.sent,
+    gotThrough: Math.max(0, asked - 2 * quiet - allowedCalls(kind, floodSeconds + 1)),
+    costToAttacker: turnedAway(report),
+    costToUs: `${asked} RPC calls, ${quiet} without; ${await cpuSince(gateway, cpuFrom, report)}`,
+  };
+}
+
+/** Questions to the chain that a flood from one address may cause. */
+function allowedCalls(kind: FloodKind, seconds: number): number {
+  if (kind === 'known-payer') return 1;
+  if (kind === 'proofs') return Math.ceil(QUESTIONS_PER_SECOND * (BURST_SECONDS + seconds));
+  return Math.ceil(LOOKUPS_PER_SECOND * seconds);
+}
+
+/** A flood, and whether others are still answered. */
+async function beside(
+  { gateway, challenge }: Target,
+  attack: string,
+  kind: FloodKind,
+): Promise<AttackRow> {
+  const cpuFrom = await cpuSeconds(gateway);
+  const [report, others] = await Promise.all([
+    flood({ ...FLOOD, localAddress: nextAttacker(), url: gateway.url, kind, challenge }),
+    askBeside(gateway.url, FLOOD.seconds),
+  ]);
+  return {
+    attack,
+    tries: report.sent,
+    gotThrough: others.failed,
+    costToAttacker: turnedAway(report),
+    costToUs: await cpuSince(gateway, cpuFrom, report),
+    note: `${others.times.length + others.failed} others asked, ${others.failed} not answered`,
+  };
+}
+
+const cpuSeconds = ({ opsUrl }: RunningGateway) => metric(opsUrl, 'process_cpu_seconds_total');
+
+async function cpuSince(gateway: RunningGateway, from: number, { sent }: FloodReport) {
+  const ms = ((await cpuSeconds(gateway)) - from) * 1000;
+  return `${(ms / sent).toFixed(2)} ms processor for each`;
+}
+
+const OTHERS = 20;
+
+/** Others, each with an address of its own, ask five times a second for what is free. */
+async function askBeside(
+  url: string,
+  seconds: number,
+): Promise<{ times: number[]; failed: number }> {
+  const agents = Array.from({ length: OTHERS }, () => new Agent({ keepAlive: true }));
+  const times: number[] = [];
+  let failed = 0;
+  const until = performance.now() + seconds * 1000;
+  await Promise.all(
+    agents.map(async (agent, index) => {
+      await sleep(index * 10);
+      while (performance.now() < until) {
+        const client = { localAddress: `127.0.1.${index + 1}`, agent };
+        const answer = await ask(`${url}/search`, client).catch(() => undefined);
+        if (answer?.status === 402) times.push(answer.ms);
+        else failed += 1;
+        await sleep(200);
+      }
+      agent.destroy();
+    }),
+  );
+  return { times, failed };
+}
+
+/** 5,000 networks of one site, as a proxy tells of them. */
+async function manyPrefixes({ gateway }: Target): Promise<AttackRow> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const localAddress = nextAttacker();
+  const tries = 5000;
+  const started = performance.now();
+  const statuses = await Promise.all(
+    Array.from({ length: tries }, async (_, index) => {
+      const headers = { 'x-forwarded-for': `2001:db8:7:${index.toString(16)}::1` };
+      const client = { localAddress, agent };
+      return ask(`${gateway.url}/search`, client, { headers }).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    }),
+  );
+  agent.destroy();
+  const seconds = (performance.now() - started) / 1000;
+  const passed = statuses.filter((status) => status === 402).length;
+  // Twice what one address may: 100 a second.
+  const allowed = Math.ceil(200 * (seconds + 1));
+  return {
+    attack: 'Requests from 5,000 /64s of one /48',
+    tries,
+    gotThrough: Math.max(0, passed - allowed),
+    costToAttacker: 'one /48',
+    costToUs: `${passed} challenges in ${seconds.toFixed(1)} s`,
+  };
+}
+
+const RATES = [0, 100, 250, 500, 1000, 2000, 4000] as const;
+const STEP_SECONDS = 8;
+
+/** How many invalid payments a second one address can make before others' p99 doubles. */
+export function unpaidFigures(): Promise<readonly AttackRow[]> {
+  return withTarget({}, async ({ gateway, challenge }) => {
+    const { url } = gateway;
+    await askBeside(url, 3);
+    let quiet = Number.NaN;
+    const rows: AttackRow[] = [];
+    for (const perSecond of RATES) {
+      const what = { url, kind: 'forged', challenge, localAddress: nextAttacker() } as const;
+      const flooding =
+        perSecond > 0 ? flood({ ...what, perSecond, seconds: STEP_SECONDS }) : undefined;
+      const others = await askBeside(url, STEP_SECONDS);
+      const report = (await flooding) ?? { sent: 0, statuses: {} };
+      const p99 = quantile(others.times, 0.99);
+      if (perSecond === 0) quiet = p99;
+      rows.push({
+        attack: `${perSecond} invalid payments a second`,
+        tries: report.sent,
+        gotThrough: others.failed,
+        costToAttacker: turnedAway(report),
+        costToUs: `others’ p50 ${quantile(others.times, 0.5).toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
+        note: `p99 ${(p99 / quiet).toFixed(1)} times of without`,
+      });
+    }
+    return rows;
+  });
+}

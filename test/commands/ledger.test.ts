@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { receiptOf, signPayment } from '../support/pay.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const PROGRAM = fileURLToPath(new URL('../../commands/ledger.js', import.meta.url));
+
+let service: TestService;
+let transaction: string;
+beforeAll(async () => {
+  service = await startTestService();
+  const body = { query: 'lighthouse' };
+  const payment = { 'payment-signature': await signPayment(service, body) };
+  const response = await service.search(body, payment);
+  transaction = receiptOf(response).transaction;
+}, 60_000);
+afterAll(() => service.stop());
+
+function ledger(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const env = { ...process.env, DATA_DIR: service.dataDir };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [PROGRAM, ...args], { env }, (error, out, err) => {
+      resolve({ code: error ? Number(error.code) : 0, out, err });
+    });
+  });
+}
+
+describe('npm run ledger, beside the running gateway', () => {
+  test('lists payments with their sum', async () => {
+    const { code, out } = await ledger('list', '--status', 'settled,final');
+    expect(code).toBe(0);
+    expect(out).toContain(transaction);
+    expect(out).toContain('1 payment, 0.00005 USD');
+  });
+
+  test('explains one payment with every fact and time, and never shows the signature', async () => {
+    const { code, out } = await ledger('explain', transaction);
+    expect(code).toBe(0);
+    const day = /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z {2}/.source;
+    for (const fact of ['reserved', 'served', 'signed', 'broadcast', 'settled', 'transaction 0x']) {
+      expect(out).toMatch(new RegExp(day + fact));
+    }
+    const json = await ledger('explain', transaction, '--json');
+    expect(JSON.parse(json.out)).toMatchObject({
+      transaction,
+      authorization: { value: '50', from: service.dev.payerAddress.toLowerCase() },
+      transactions: [{ hash: transaction }],
+    });
+    expect(json.out).not.toContain('"signature"');
+  });
+
+  test('finds every settled payment on the chain, and lists nothing else', async () => {
+    const { code, out } = await ledger('reconcile', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      settled: { count: 1, units: '50' },
+      matched: { count: 1, units: '50' },
+      missing: [],
+      others: [],
+    });
+  });
+
+  test('exports CSV with one record a payment', async () => {
+    const { out } = await ledger('export');
+    const [header, record, ...rest] = out.trim().split('\n');
+    expect(header?.split(',')).toHaveLength(17);
+    expect(record?.split(',')).toHaveLength(17);
+    expect(record).toContain(transaction);
+    expect(rest).toEqual([]);
+  });
+
+  test.each([
+    [['nonsense'], 'there is no command nonsense'],
+    [['list', '--status', 'lost'], 'there is no status lost'],
+    [['list', '--since', 'yesterday'], 'is not an ISO 8601 time'],
+    [['explain', 'nobody'], 'the books know no payment nobody'],
+  ])('says what is wrong with %j and ends with 2', async (args, message) => {
+    const { code, err } = await ledger(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+
+  test('without books says so', async () => {
+    const env = { ...process.env, DATA_DIR: join(service.dataDir, 'none') };
+    const { stderr, code } = await new Promise<{ stderr: string; code: unknown }>((resolve) => {
+      execFile(process.execPath, [PROGRAM, 'list'], { env }, (error, _, text) =>
+        resolve({ stderr: text, code: error?.code }),
+      );
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('there are no books at');
+  });
+});

@@ -1,0 +1,189 @@
+/**
+ * Provokes the documented replies that no other test meets: that each is as documented is checked
+ * around every test, and a full run fails where one was never seen (test/support/interface-total.ts).
+ */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql, type Kysely } from 'kysely';
+import type { AccountTables } from '../../../gateway/customers/credits/schema.js';
+import { openStore } from '../../../gateway/ground/store/open.js';
+import type { Store } from '../../../gateway/ground/store/store.js';
+import { MIGRATIONS } from '../../../gateway/wiring/migrations.js';
+import { noteAnswer } from '../../support/interface-watch.js';
+import { signStatusProof } from '../../support/payment-proof.js';
+import { realClock, realRandom } from '../../support/ports.js';
+import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { sendRaw } from '../../support/raw-http.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { startTcpRelay } from '../../support/tcp-relay.js';
+import { until } from '../../support/until.js';
+
+/** Keys are remembered for a second. */
+const REMEMBERED_MS = 1_100;
+
+const KEYED: readonly (readonly [string, RequestInit])[] = [
+  ['/account', {}],
+  ['/account/usage', {}],
+  ['/account/credits', { method: 'POST', body: JSON.stringify({ amountUsd: '5' }) }],
+];
+
+const NONCE = `0x${'7d'.repeat(32)}` as const;
+const PAYMENT = [`/payments/${NONCE}`, `/payments/${NONCE}/reply`] as const;
+
+/** Asks for a payment and for its reply with one proof; the answers' statuses. */
+async function askPayment(service: TestService): Promise<number[]> {
+  const headers = { 'payment-proof': await signStatusProof(service, NONCE) };
+  return Promise.all(PAYMENT.map(async (path) => (await ask(service, path, { headers })).status));
+}
+
+/** Asks each of the account's paths once; the answers' statuses. */
+function askAll(service: TestService): Promise<number[]> {
+  return Promise.all(KEYED.map(async (call) => (await ask(service, ...call)).status));
+}
+
+async function ask(service: TestService, path: string, init: RequestInit): Promise<Response> {
+  const headers = {
+    authorization: `Bearer ${service.dev.apiKey}`,
+    'content-type': 'application/json',
+  };
+  const response = await fetch(service.gatewayUrl + path, { headers, ...init });
+  await response.arrayBuffer();
+  return response;
+}
+
+describe('on a database of its own', () => {
+  let service: TestService;
+  let store: Store;
+
+  beforeAll(async () => {
+    service = await startTestService({ env: { BODY_TIMEOUT_MS: '200' } });
+    store = await openStore(
+      { location: join(service.dataDir, 'search402.db'), migrations: MIGRATIONS },
+      { clock: realClock, random: realRandom, onFailed: () => undefined },
+    );
+  }, 60_000);
+  afterAll(async () => {
+    await store.close();
+    await service.stop();
+  });
+
+  const alter = (values: { suspended_at?: number | null; rate_per_second?: number | null }) =>
+    store.write((tx: Kysely<AccountTables>) => tx.updateTable('accounts').set(values).execute());
+
+  test('a request that is no HTTP is 400 wherever it goes', async () => {
+    const own = ['/account', '/account/usage', '/openapi.json', '/livez', '/readyz'];
+    const paths = [...own, ...PAYMENT];
+    for (const path of paths) {
+      const answer = await sendRaw(service.gatewayUrl, `GET ${path} HTTP/1.1\r\nno header\r\n\r\n`);
+      noteAnswer(answer);
+      expect(answer.status).toBe(400);
+    }
+  });
+
+  test('another method is 405', async () => {
+    for (const [path, { method }] of KEYED) {
+      const other = method === 'POST' ? 'GET' : 'POST';
+      expect((await ask(service, path, { method: other })).status).toBe(405);
+    }
+    for (const path of PAYMENT) {
+      expect((await ask(service, path, { method: 'POST' })).status).toBe(405);
+    }
+  });
+
+  test('a request whose end does not come is 408', async () => {
+    const ask = (head: string) => sendRaw(service.gatewayUrl, head);
+    const answers = await Promise.all([
+      ask('GET /account HTTP/1.1\r\nHost: a\r\n'),
+      ask('GET /account/usage HTTP/1.1\r\nHost: a\r\n'),
+      ...PAYMENT.map((path) => ask(`GET ${path} HTTP/1.1\r\nHost: a\r\n`)),
+      ask(
+        'POST /account/credits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+          `Authorization: Bearer ${service.dev.apiKey}\r\nContent-Length: 9\r\n\r\n{`,
+      ),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([408, 408, 408, 408, 408]);
+    answers.slice(0, 4).forEach(noteAnswer);
+  });
+
+  test('a body that cannot be read is 413, 415 or 422', async () => {
+    const send = (body: string, type = 'application/json') =>
+      ask(service, '/account/credits', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.dev.apiKey}`, 'content-type': type },
+        body,
+      });
+    expect((await send(JSON.stringify('a'.repeat(20_000)))).status).toBe(413);
+    expect((await send('{}', 'text/plain')).status).toBe(415);
+    expect((await send('{"amountUsd":"-1"}')).status).toBe(422);
+    expect((await send('{')).status).toBe(400);
+  });
+
+  test('a suspended account is 403', async () => {
+    await alter({ suspended_at: Date.now() });
+    await realClock.sleep(REMEMBERED_MS);
+    expect(await askAll(service)).toEqual([403, 403, 403]);
+    await alter({ suspended_at: null });
+    await realClock.sleep(REMEMBERED_MS);
+  });
+
+  test('more than the rate is 429', async () => {
+    await alter({ rate_per_second: 1 });
+    await realClock.sleep(REMEMBERED_MS);
+    for (const call of KEYED) {
+      const responses = await Promise.all(Array.from({ length: 8 }, () => ask(service, ...call)));
+      expect(responses.map(({ status }) => status)).toContain(429);
+    }
+    await alter({ rate_per_second: null });
+    await realClock.sleep(REMEMBERED_MS);
+  });
+
+  test('a bug is 500', async () => {
+    const rename = (from: string, to: string) =>
+      store.write((tx) =>
+        sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(tx),
+      );
+    await rename('accounts', 'hidden');
+    await realClock.sleep(REMEMBERED_MS);
+    expect(await askAll(service)).toEqual([500, 500, 500]);
+    await rename('hidden', 'accounts');
+    await rename('payments', 'hidden');
+    expect(await askPayment(service)).toEqual([500, 500]);
+    await rename('hidden', 'payments');
+  });
+
+  test('more questions about payments than an address may ask are 429', async () => {
+    for (const path of PAYMENT) {
+      const many = Array.from({ length: 150 }, () => ask(service, path, {}));
+      const statuses = (await Promise.all(many)).map(({ status }) => status);
+      expect(statuses).toContain(429);
+    }
+  });
+});
+
+describe('on PostgreSQL', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, 60_000);
+  afterAll(() => postgres.stop());
+
+  test('a database out of reach is 503 for reads and writes, and 200 again afterwards', async () => {
+    const { host } = new URL(postgres.url);
+    const relay = await startTcpRelay(postgres.url);
+    const service = await startTestService({
+      env: { DATABASE_URL: postgres.url.replace(host, relay.host) },
+    });
+    try {
+      expect(await askAll(service)).toEqual([200, 200, 402]);
+      relay.isDown = true;
+      await realClock.sleep(REMEMBERED_MS);
+      expect(await askAll(service)).toEqual([503, 503, 503]);
+      expect(await askPayment(service)).toEqual([503, 503]);
+      relay.isDown = false;
+      await until(async () => (await ask(service, '/account', {})).status === 200);
+    } finally {
+      await service.stop();
+      await relay.stop();
+    }
+  }, 60_000);
+});
