@@ -235,7 +235,7 @@ export class FacilitatedSettlement {
     const { books, checkpoint, log } = this.parts;
     await this.#turn();
     try {
-      const handedOver = await books.recordHandedOver(id);
+      const handedOver = await books.signing.recordHandedOver(id);
       if (handedOver.kind === 'refused') return undefined;
       await checkpoint('after-sign-commit');
       const answer = await this.facilitator.settle(authorization);
@@ -243,7 +243,7 @@ export class FacilitatedSettlement {
       await checkpoint('after-broadcast');
       if (answer.kind === 'refused') {
         log.warn({ payment: id, reason: answer.reason }, 'the facilitator did not settle');
-      } else if (answer.transaction) await books.recordNamed(id, answer.transaction);
+      } else if (answer.transaction) await books.signing.recordNamed(id, answer.transaction);
       return answer;
     } catch (error) {
       if (!(error instanceof FacilitatorSilent)) throw error;
@@ -273,20 +273,20 @@ export class FacilitatedSettlement {
     const block = transaction && (await this.#blockOf(transaction, payment));
     if (transaction && block) {
       await checkpoint('after-receipt');
-      await books.recordAdopted(id, transaction, block);
+      await books.outcomes.recordAdopted(id, transaction, block);
       await checkpoint('after-settle-commit');
       return false;
     }
     const finding = await investigate(payment, authorization.to, this.parts);
     switch (finding.kind) {
       case 'moved':
-        await books.recordAdopted(id, finding.transaction, finding.block);
+        await books.outcomes.recordAdopted(id, finding.transaction, finding.block);
         return false;
       case 'impossible':
         // A payer without money may have some later, and the facilitator may still try.
         if (answer?.kind !== 'refused' && !finding.isForGood) return false;
         log.info({ payment: id, reason: finding.reason }, 'a payment cannot be settled');
-        await books.recordFailed(payment, finding.reason);
+        await books.outcomes.recordFailed(payment, finding.reason);
         return false;
       case 'possible':
         return true;

@@ -243,7 +243,7 @@ export class Lane {
       initialFees(await facts.baseFee(), settings),
     );
     await checkpoint('after-sign');
-    const signing = await books.recordSigned(
+    const signing = await books.signing.recordSigned(
       intent,
       transaction,
       payments.map((payment) => payment.id),
@@ -277,7 +277,7 @@ export class Lane {
       replace: async (fees, replaces) => {
         const transaction = await this.#transactionOf(intent, fees, replaces);
         if (!this.#lease) return undefined;
-        const isOurs = await this.parts.books.recordReplacement(transaction, this.#lease);
+        const isOurs = await this.parts.books.signing.recordReplacement(transaction, this.#lease);
         return isOurs ? transaction : undefined;
       },
       onIncluded: () => {

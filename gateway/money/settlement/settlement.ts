@@ -288,21 +288,21 @@ export class Settlement {
     switch (finding.kind) {
       case 'moved':
         this.#queue.remove(payment.id);
-        await books.recordAdopted(payment.id, finding.transaction, finding.block);
+        await books.outcomes.recordAdopted(payment.id, finding.transaction, finding.block);
         return;
       case 'impossible':
         if (!finding.isForGood && (await this.#mayStillGoOut(payment.id))) return;
         this.#queue.remove(payment.id);
-        await books.recordFailed(payment, finding.reason);
+        await books.outcomes.recordFailed(payment, finding.reason);
         return;
       case 'possible': {
         if (await this.#codePayers.hasFailed(payment)) {
-          await books.recordFailed(payment, reasons.transaction);
+          await books.outcomes.recordFailed(payment, reasons.transaction);
           return;
         }
         if (this.#isCarried(payment.id) || payment.failedCalls + 1 >= settings.callAttemptsMax)
           return;
-        if (!isToBeSigned(payment)) await books.recordRetry(payment);
+        if (!isToBeSigned(payment)) await books.outcomes.recordRetry(payment);
         const retried = await ledger.get(payment.id);
         if (retried && isToBeSigned(retried)) this.#enqueue(retried);
         return;
