@@ -1,5 +1,5 @@
 import type { ChainAccess } from './chain-access.js';
-import type { Config } from '../ground/config.js';
+import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
 import { isRefusal } from '../ground/domain/refusal.js';

@@ -1,4 +1,4 @@
-import { readConfig, type Config } from '../../gateway/ground/config.js';
+import { readConfig, type Config } from '../../gateway/wiring/config.js';
 import { Chain } from './chain/chain.js';
 import { createNode } from './chain/node.js';
 import { checkDelivery } from './checks.js';
