@@ -1,8 +1,6 @@
 // npm run sim: payments in simulated worlds full of faults, and what must hold in each of them.
 import { availableParallelism } from 'node:os';
-import { runThreads } from '../test/sim/threads.js';
 import { runCommandAndExit, wholeNumber } from './command.js';
-import { replay, report } from './sim/report.js';
 
 const HELP = `Runs the payment path in simulated worlds, one for each seed, and checks what must always hold.
 
@@ -37,14 +35,18 @@ await runCommandAndExit({
   run: async ({ values }) => {
     if (values.seed !== undefined) {
       const seed = wholeNumber('seed', values.seed, 0, SEED_MAX);
+      const { replay } = await import('./sim/report.js');
       return replay(seed, { isTraced: values.trace, isJson: values.json });
     }
-    const campaign = await runThreads({
+    const wanted = {
       from: wholeNumber('from', values.from, 0, SEED_MAX),
       seeds: wholeNumber('seeds', values.seeds, 0, SEED_MAX),
       threads: wholeNumber('threads', values.threads, 1, THREADS_MAX),
-      progress: (line) => console.error(line),
-    });
+    };
+    const { report } = await import('./sim/report.js');
+    const { runThreads } = await import('../test/sim/threads.js');
+    const progress = (line: string) => console.error(line);
+    const campaign = await runThreads({ ...wanted, progress });
     return report(campaign, values.json);
   },
 });

@@ -9,13 +9,13 @@ import {
   type Address,
   type Hex,
 } from 'viem';
-import { base } from 'viem/chains';
 import { MULTICALL3_ADDRESS, USDC_ADDRESS } from '../../contracts-abi/addresses.js';
 import { CAPPED_BATCH_ADDRESS } from '../../contracts-abi/capped-batch.js';
 import { CappedBatch } from '../../contracts-abi/artifacts/CappedBatch.js';
 import { DevUsdc } from '../../contracts-abi/artifacts/DevUsdc.js';
 import { Multicall3 } from '../../contracts-abi/artifacts/Multicall3.js';
 import { usdcAbi } from '../../contracts-abi/usdc.js';
+import { base } from './base.js';
 
 /** viem over anvil's own methods. */
 export function anvilClient(rpcUrl: string) {
