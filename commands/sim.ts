@@ -16,9 +16,6 @@ Progress goes to stderr. Exits with 1 when something did not hold, and says whic
 docs/simulation.md tells what is simulated and what is checked.
 `;
 
-/** A stack for every aborted wait costs more than the wait. */
-Error.stackTraceLimit = 0;
-
 const THREADS_MAX = 64;
 const SEED_MAX = 999_999_999_999;
 
