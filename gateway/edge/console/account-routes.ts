@@ -15,6 +15,7 @@ import { parseParameters } from '../../ground/domain/parameters.js';
 import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js';
 import { parseUsd } from '../../ground/domain/units.js';
 import { readJsonBody, type BodyLimits } from '../http/body.js';
+import { sendText } from '../http/encoding.js';
 import { sendJson, sendRefusal } from '../http/error-reply.js';
 import { requestIdOf } from '../http/request-id.js';
 import type { Caller } from '../../customers/keys/caller.js';
@@ -103,7 +104,8 @@ function showUsage({ usage, clock }: AccountRouteParts): KeyedHandler {
       const lines = rows.map((row) => [row.name, row.searches, row.refused, row.credits]);
       const csv = toCsv([[by, 'searches', 'refused', 'credits'], ...lines]);
       response.setHeader('Content-Disposition', `attachment; filename="usage-by-${by}.csv"`);
-      response.type('text/csv; charset=utf-8').send(csv);
+      response.type('text/csv; charset=utf-8');
+      sendText(response, Buffer.from(csv));
       return;
     }
     const [start, end] = [from.toISOString(), to.toISOString()];
