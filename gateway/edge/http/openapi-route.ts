@@ -9,7 +9,6 @@ const MAX_AGE_SECONDS = 300;
 export function openApiRoute(): RequestHandler {
   const text = fixedText(Buffer.from(openApiText()));
   return (_request, response) => {
-    response.setHeader('Access-Control-Allow-Origin', '*');
     response.setHeader('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`);
     response.setHeader('Content-Type', 'application/json');
     text.send(response);
