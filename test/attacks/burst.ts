@@ -52,7 +52,6 @@ export async function burst(payments = 1000): Promise<AttackRow> {
     DEV_BLOCK_TIME_MS: '2000',
     PUBLIC_URL: PAYERS_PUBLIC_URL,
     LOG_LEVEL: 'warn',
-    ...(process.env.GATEWAY_NODE_OPTIONS && { NODE_OPTIONS: process.env.GATEWAY_NODE_OPTIONS }),
   });
   try {
     const dev = JSON.parse(await readFile(join(dataDir, 'dev.json'), 'utf8')) as DevFacts;

@@ -23,7 +23,13 @@ export interface DoorParts {
  * whether its network address may have more done for it without paying. What nobody has paid for is
  * billed when the reply is out.
  */
-export function createDoor({ listener, work, random, clock, trustedProxies }: DoorParts): RequestListener {
+export function createDoor({
+  listener,
+  work,
+  random,
+  clock,
+  trustedProxies,
+}: DoorParts): RequestListener {
   const leaving = new WeakSet<Socket>();
   const delayFor = createDelays();
   const payments = new OneByOne(clock);
