@@ -19,7 +19,7 @@ import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
 import type { BlockFacts } from '../money/settlement/chain.js';
 import { codePayerLimits, openMover, type Mover } from './mover.js';
-import type { SettlementHealth } from '../money/settlement/settlement.js';
+import type { SettlementHealth } from '../money/settlement/health.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from '../ground/store/store.js';
 import {
