@@ -51,10 +51,13 @@ async function runAtOnce(count: number, folder: string, order: Wanted): Promise<
     fork(PAYER, [argumentOf(order)], { env: environmentOf(folder), execArgv: [], stdio: 'ignore' }),
   );
   const ended = payers.map((payer) => once(payer, 'exit'));
-  const steps: readonly PayerStep[] = ['started', 'signed'];
-  for (const _ of steps) {
-    await Promise.all(payers.map((payer, i) => Promise.race([once(payer, 'message'), ended[i]])));
-    for (const payer of payers) if (payer.connected) payer.send('go on');
+  for (const step of ['started', 'signed'] satisfies PayerStep[]) {
+    const told = payers.map(async (payer, index) => {
+      const [news] = (await Promise.race([once(payer, 'message'), ended[index]])) as unknown[];
+      if (news !== step) throw new Error(`a payer ended before it had ${step}`);
+    });
+    await Promise.all(told);
+    for (const payer of payers) payer.send('go on');
   }
   await Promise.all(ended);
 }
