@@ -1,0 +1,288 @@
+import type { Clock } from '../../ground/domain/ports.js';
+import type { Bytes32, Hex } from '../../ground/domain/units.js';
+import { unixMillis } from '../../ground/domain/units.js';
+import type { Store } from '../../ground/store/store.js';
+import { mayDeposit, mayVouch, statusOf, type Channel } from '../channels/channel.js';
+import { judgeVoucher, type VoucherAsk } from '../channels/rules.js';
+import type { ChannelConfig } from '../x402/channel-payload.js';
+import { channelOf, type ChannelRow, type ChannelTx, type VoucherRow } from './tables.js';
+import {
+  chargedOf,
+  type ChargedVoucher,
+  type VoucherObjection,
+  type VoucherReservation,
+} from './vouchers.js';
+
+/** A voucher whose signature was found good, and what it is to pay for. */
+export interface CheckedVoucher extends VoucherAsk {
+  readonly channelId: Bytes32;
+  readonly signature: Hex;
+  /** What the search is; another one may not be paid for with the same voucher. */
+  readonly binding: Hex;
+  readonly requestId: string;
+}
+
+export interface ChannelBookParts {
+  readonly store: Store;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly chainId: number;
+  /** Names this process, differently at each start: its reservations die with it. */
+  readonly owner: string;
+  /** No search lasts as long; a reservation that is older is void. */
+  readonly searchMsMax: number;
+  /** What claiming takes at worst, in milliseconds. */
+  readonly claimMarginMs: number;
+}
+
+/** The books of channels, as far as one search needs them. Every method that writes is durable. */
+export class ChannelBooks {
+  constructor(private readonly parts: ChannelBookParts) {}
+
+  async find(channelId: Bytes32): Promise<Channel | undefined> {
+    const row = await this.parts.store.read((db: ChannelTx) => selectChannel(db, channelId));
+    return row && channelOf(row);
+  }
+
+  /** Makes a channel known, for its first deposit; one that is known stays as it is. */
+  open(channelId: Bytes32, config: ChannelConfig): Promise<void> {
+    const { store, chainId, clock } = this.parts;
+    return store.write(async (tx: ChannelTx) => {
+      await tx
+        .insertInto('channels')
+        .values({
+          id: channelId,
+          chain_id: BigInt(chainId),
+          payer: config.payer,
+          payer_authorizer: config.payerAuthorizer,
+          receiver: config.receiver,
+          receiver_authorizer: config.receiverAuthorizer,
+          token: config.token,
+          withdraw_delay_seconds: BigInt(config.withdrawDelay),
+          salt: config.salt,
+          created_at: BigInt(clock.now()),
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    });
+  }
+
+  /**
+   * Takes a voucher for one search, and keeps its signature where it is the highest. Concurrent calls
+   * for one (channel, cumulative), over all gateways, see exactly one `reserved` between them.
+   */
+  reserve(voucher: CheckedVoucher): Promise<VoucherReservation> {
+    return this.parts.store.write(async (tx: ChannelTx): Promise<VoucherReservation> => {
+      const known = await selectChannel(tx, voucher.channelId);
+      if (!known) return { kind: 'unknown' };
+      const row = await this.#withoutVoid(tx, known);
+      const channel = channelOf(row);
+      const used = await selectVoucher(tx, voucher.channelId, voucher.cumulative);
+      if (used) return usedVoucher(used, channel);
+      const because = (await this.#objection(tx, channel, voucher)) ?? rulesOf(channel, voucher);
+      if (because) return { kind: 'refused', because, channel };
+      return { kind: 'reserved', channel: await this.#insert(tx, row, voucher) };
+    });
+  }
+
+  /** Names the deposit that a reserved voucher came with: from now on that decides about it. */
+  attach(voucher: CheckedVoucher, paymentId: string): Promise<boolean> {
+    return this.parts.store.write(async (tx: ChannelTx) => {
+      const attached = await own(tx, voucher)
+        .set({ payment_id: paymentId })
+        .returning('cumulative')
+        .executeTakeFirst();
+      return attached !== undefined;
+    });
+  }
+
+  /** Gives a reservation back: its search has failed. Once more does nothing. */
+  release(voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>): Promise<void> {
+    return this.parts.store.write(async (tx: ChannelTx) => {
+      const gone = await tx
+        .deleteFrom('channel_vouchers')
+        .where('channel_id', '=', voucher.channelId)
+        .where('cumulative', '=', voucher.cumulative)
+        .where('request_id', '=', voucher.requestId)
+        .where('charged_at', 'is', null)
+        .returning('cumulative')
+        .executeTakeFirst();
+      if (gone) await addReserved(tx, voucher.channelId, -1n);
+    });
+  }
+
+  /**
+   * Stores the reply and charges the channel, in one commit. Undefined when the reservation is not
+   * ours any more: nothing was charged, and the reply must not leave.
+   */
+  charge(
+    voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
+    body: Uint8Array,
+  ): Promise<ChargedVoucher | undefined> {
+    return this.parts.store.write((tx: ChannelTx) =>
+      chargeVoucher(tx, voucher, body, BigInt(this.parts.clock.now())),
+    );
+  }
+
+  /** The channel's row once reservations that nobody will answer are gone from it. */
+  async #withoutVoid(tx: ChannelTx, row: ChannelRow): Promise<ChannelRow> {
+    if (row.reserved === 0n) return row;
+    const { store, clock, owner, searchMsMax } = this.parts;
+    const open = await tx
+      .selectFrom('channel_vouchers')
+      .leftJoin('payments', 'payments.id', 'channel_vouchers.payment_id')
+      .select(['cumulative', 'channel_vouchers.owner as holder', 'payment_id'])
+      .select(['channel_vouchers.reserved_at as since', 'served_at', 'released_at', 'failed_at'])
+      .where('channel_id', '=', row.id)
+      .where('charged_at', 'is', null)
+      .execute();
+    const oldest = BigInt(clock.now() - searchMsMax);
+    const isVoid = (one: (typeof open)[number]): boolean => {
+      if (one.released_at !== null || one.failed_at !== null) return true;
+      if (one.payment_id !== null && one.served_at !== null) return false;
+      return one.since < oldest || (store.isExclusive && one.holder !== owner);
+    };
+    const gone = open.filter(isVoid).map(({ cumulative }) => cumulative);
+    if (gone.length === 0) return row;
+    await tx
+      .deleteFrom('channel_vouchers')
+      .where('channel_id', '=', row.id)
+      .where('cumulative', 'in', gone)
+      .execute();
+    return addReserved(tx, row.id, BigInt(-gone.length));
+  }
+
+  async #objection(
+    tx: ChannelTx,
+    channel: Channel,
+    { deposit }: CheckedVoucher,
+  ): Promise<VoucherObjection | undefined> {
+    const { clock, chainId, claimMarginMs } = this.parts;
+    const sync = await tx
+      .selectFrom('channel_syncs')
+      .select('synced_at')
+      .where('chain_id', '=', BigInt(chainId))
+      .executeTakeFirst();
+    const syncedAt = sync && unixMillis(Number(sync.synced_at));
+    const status = statusOf(channel, { syncedAt, now: clock.now(), marginMs: claimMarginMs });
+    if (deposit > 0n ? mayDeposit(status) : mayVouch(status)) return undefined;
+    return status === 'empty' || status === 'open' ? 'exceeds-balance' : status;
+  }
+
+  async #insert(tx: ChannelTx, row: ChannelRow, voucher: CheckedVoucher): Promise<Channel> {
+    const { cumulative, signature } = voucher;
+    await tx
+      .insertInto('channel_vouchers')
+      .values({
+        channel_id: voucher.channelId,
+        cumulative,
+        binding: voucher.binding,
+        request_id: voucher.requestId,
+        owner: this.parts.owner,
+        price: voucher.price,
+        reserved_at: BigInt(this.parts.clock.now()),
+      })
+      .execute();
+    // Always written: two gateways that reserve at once conflict here, and one looks again.
+    const changed = await tx
+      .updateTable('channels')
+      .set({
+        reserved: row.reserved + 1n,
+        ...(cumulative > row.signed && { signed: cumulative, signature }),
+      })
+      .where('id', '=', row.id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return channelOf(changed);
+  }
+}
+
+function rulesOf(channel: Channel, voucher: CheckedVoucher): VoucherObjection | undefined {
+  const verdict = judgeVoucher(channel, voucher);
+  return verdict === 'fits' ? undefined : verdict;
+}
+
+function usedVoucher(row: VoucherRow, channel: Channel): VoucherReservation {
+  if (row.charged_at !== null) return { kind: 'charged', voucher: chargedOf(row), channel };
+  return {
+    kind: 'running',
+    binding: row.binding as Hex,
+    ...(row.payment_id !== null && { paymentId: row.payment_id }),
+    channel,
+  };
+}
+
+export function selectChannel(db: ChannelTx, channelId: string): Promise<ChannelRow | undefined> {
+  return db.selectFrom('channels').selectAll().where('id', '=', channelId).executeTakeFirst();
+}
+
+function selectVoucher(
+  db: ChannelTx,
+  channelId: string,
+  cumulative: bigint,
+): Promise<VoucherRow | undefined> {
+  return db
+    .selectFrom('channel_vouchers')
+    .selectAll()
+    .where('channel_id', '=', channelId)
+    .where('cumulative', '=', cumulative)
+    .executeTakeFirst();
+}
+
+/** The reservation of this very request, as long as it is one. */
+const own = (
+  tx: ChannelTx,
+  { channelId, cumulative, requestId }: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
+) =>
+  tx
+    .updateTable('channel_vouchers')
+    .where('channel_id', '=', channelId)
+    .where('cumulative', '=', cumulative)
+    .where('request_id', '=', requestId)
+    .where('charged_at', 'is', null);
+
+async function addReserved(tx: ChannelTx, channelId: string, change: bigint): Promise<ChannelRow> {
+  return tx
+    .updateTable('channels')
+    .set((row) => ({ reserved: row('reserved', '+', change) }))
+    .where('id', '=', channelId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** As `ChannelBooks.charge`, within the caller's transaction. */
+export async function chargeVoucher(
+  tx: ChannelTx,
+  voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
+  body: Uint8Array | null,
+  now: bigint,
+): Promise<ChargedVoucher | undefined> {
+  const held = await own(tx, voucher)
+    .set({ charged_at: now })
+    .returning('price')
+    .executeTakeFirst();
+  if (!held) return undefined;
+  const channel = await tx
+    .updateTable('channels')
+    .set((row) => ({
+      charged: row('charged', '+', held.price),
+      reserved: row('reserved', '-', 1n),
+      charged_at: now,
+    }))
+    .where('id', '=', voucher.channelId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const row = await tx
+    .updateTable('channel_vouchers')
+    .set({
+      reply_body: body,
+      charged_after: channel.charged,
+      balance_after: channel.balance,
+      claimed_after: channel.claimed,
+      refund_nonce_after: channel.refund_nonce,
+    })
+    .where('channel_id', '=', voucher.channelId)
+    .where('cumulative', '=', voucher.cumulative)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return chargedOf(row);
+}
