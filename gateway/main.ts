@@ -1,7 +1,8 @@
 import { banner } from './wiring/banner.js';
 import { PreflightError } from './money/chain/preflight.js';
 import { createPrivateFilesOnly } from './ground/private-files.js';
-import { ConfigError, readConfig } from './ground/config.js';
+import { readConfig } from './wiring/config.js';
+import { ConfigError } from './ground/setting-kinds.js';
 import { createLog } from './ground/observe/log.js';
 import { startService } from './wiring/service.js';
 import { StartError } from './ground/domain/start-error.js';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDevFacts } from '../../gateway/dev/facts.js';
-import { readConfig } from '../../gateway/ground/config.js';
+import { readConfig } from '../../gateway/wiring/config.js';
 import { openStore } from '../../gateway/ground/store/open.js';
 import { systemClock, systemRandom } from '../../gateway/ground/system.js';
 import { MIGRATIONS } from '../../gateway/wiring/migrations.js';

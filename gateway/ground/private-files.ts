@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError } from './config.js';
+import { ConfigError } from './setting-kinds.js';
 import { SEALING_KEY_BYTES } from './store/sealing.js';
 
 /** Bits of a mode that let anybody but the owner in. */

@@ -1,103 +1,15 @@
 import type { SearchRequest } from '../../search-core/contract.js';
 import type { ChainAllowance } from '../ground/domain/allowance.js';
-import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
-import type { Address } from '../ground/domain/units.js';
-import type { Payment, RequestBinding, StoredReply } from '../money/ledger/payment.js';
-import type { CodePayer } from '../money/ledger/code-payer.js';
-import { refuseCodePayer, type CodeObjection } from '../money/payment/code-refusals.js';
-import {
-  keyText,
-  type AuthorizationKey,
-  type CheckedAuthorization,
-  type SignedAuthorization,
-} from '../money/payment/authorization.js';
-import type { SettlementOutcome } from '../money/settlement/outcome.js';
+import { isRefusal, type Refusal } from '../ground/domain/refusal.js';
+import type { Payment, RequestBinding } from '../money/ledger/payment.js';
+import { keyText, type CheckedAuthorization } from '../money/payment/authorization.js';
+import { refuseCodePayer } from '../money/payment/code-refusals.js';
 import type { RunContext, RunSearch } from './answer.js';
-import { createSharedWork } from './shared-work.js';
+import type { PaidSearchParts } from './paid-ports.js';
+import { BOUND, conclude, CONFLICT, FOREIGN, GONE, RELEASED } from './paid-replies.js';
 import { refused, type SearchReply } from './reply.js';
-import type { Place, Turns } from './turns.js';
-
-/** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
-export interface Verifier<Presented> {
-  /** Everything that needs no I/O and holds at any time: payee, token, signature of a key. */
-  check(presented: Presented): Promise<CheckedAuthorization | Refusal>;
-  /** For a new payment: price, window, and what only the chain knows. */
-  confirm(
-    authorization: CheckedAuthorization,
-    allowance: ChainAllowance,
-  ): Promise<Confirmed | Refusal>;
-}
-
-/** The chain would make the transfer now. */
-interface Confirmed {
-  /** Present where the payer has code: such a payment is bound by rules of its own. */
-  readonly codePayer?: CodePayer;
-}
-
-interface Reservation {
-  readonly kind: 'reserved' | 'exists' | 'identified';
-  readonly payment: Payment;
-}
-
-/** The books, as one paid search sees them. */
-export interface PaymentLedger {
-  /** The payment of this authorization that was not released, if there is one. */
-  find(key: AuthorizationKey): Promise<Payment | undefined>;
-  /** The payment that this payer gave this identifier of its own, if there is one that counts. */
-  findIdentified(payer: Address, paymentIdentifier: string): Promise<Payment | undefined>;
-  /**
-   * Of all concurrent calls for one authorization, over all gateways, exactly one reserves.
-   * `identified`: the payer's own identifier names that payment, by another authorization.
-   */
-  reserve(
-    authorization: SignedAuthorization,
-    binding: RequestBinding,
-    requestId: string,
-    paymentIdentifier: string | undefined,
-  ): Promise<Reservation>;
-  /**
-   * The same for a payer that has code, which has one open payment at a time.
-   * `deferred`: no payment of it is taken now.
-   */
-  reserveForCode(
-    codePayer: CodePayer,
-    authorization: SignedAuthorization,
-    binding: RequestBinding,
-    requestId: string,
-    paymentIdentifier: string | undefined,
-  ): Promise<Reservation | { kind: 'deferred'; objection: CodeObjection }>;
-  /** Gives a reservation back before anything was signed; the authorization may be used again. */
-  release(paymentId: string, reason: string): Promise<unknown>;
-  /** Records the reply durably; from here on the payment will be settled, whoever is left. */
-  serve(paymentId: string, reply: StoredReply): Promise<{ kind: 'done' | 'refused' }>;
-}
-
-/** Moving the money, as one paid search sees it. */
-export interface PaymentSettlement {
-  /**
-   * Why a payment that comes now is not even looked at, if it is not. Before it come so many
-   * `promised` payments, which are not served yet, and so many seconds until it is looked at.
-   */
-  sheds(promised: number, seconds: number): Refusal | undefined;
-  /** Why no new paid work is taken now, if it is not, with so many `promised` and not served yet. */
-  admits(authorization: SignedAuthorization, promised: number): Refusal | undefined;
-  /** Settles a served payment; says `pending` after `waitMs` while the work goes on. */
-  settle(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome>;
-  /** Waits for the outcome of a payment that somebody else serves. */
-  outcome(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome>;
-}
-
-export interface PaidSearchParts<Presented> {
-  /** The payer's own id of the payment (x402 extension payment-identifier), where it sent one. */
-  identifierOf(presented: Presented): string | undefined;
-  readonly verifier: Verifier<Presented>;
-  readonly ledger: PaymentLedger;
-  readonly settlement: PaymentSettlement;
-  /** Shared by everything that is sold. */
-  readonly turns: Turns;
-  /** How long a caller waits for the chain before it is told `settlement_pending`. */
-  readonly settlementWaitMs: number;
-}
+import { createSharedWork } from './shared-work.js';
+import type { Place } from './turns.js';
 
 /** What is bought, by an authorization that has passed every check that needs no I/O. */
 interface Purchase<Asked> {
@@ -112,9 +24,6 @@ interface Purchase<Asked> {
   /** What this caller may still have asked of the chain. */
   readonly allowance: ChainAllowance;
 }
-
-/** Seconds after which a caller is asked to send the same payment again: one Base block. */
-const RETRY_SECONDS = 2;
 
 /**
  * Verify and reserve, search, settle, reply. However often and wherever one authorization is
@@ -256,80 +165,4 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
  */
 function isPayer({ signedBy, signature }: CheckedAuthorization, known: Payment): boolean {
   return signedBy === 'key' || signature === known.authorization.signature;
-}
-
-const FOREIGN = refuse('payment_invalid', 'The signature is not the payer’s.', {
-  reason: 'invalid_exact_evm_signature',
-});
-
-const BOUND = refuse(
-  'authorization_bound_to_other_request',
-  'This authorization was first used for another search. Sign a new one for this search.',
-  { reason: 'authorization_bound_to_other_request' },
-);
-
-const CONFLICT = refuse(
-  'payment_identifier_conflict',
-  'This payment identifier was used for another request. Use a new one for each request.',
-);
-
-/** What the payer is told, by what became of the payment. */
-function conclude(
-  payment: Payment,
-  reply: StoredReply | undefined,
-  outcome: SettlementOutcome,
-  requestId = reply?.requestId ?? payment.id,
-): SearchReply {
-  const { chainId, from: payer, value: amount } = payment.authorization;
-  switch (outcome.kind) {
-    case 'settled': {
-      if (!reply) return refused(requestId, EXPIRED);
-      const receipt = { chainId, payer, transaction: outcome.transaction, amount };
-      return { kind: 'results', requestId: reply.requestId, body: reply.body, receipt };
-    }
-    case 'failed': {
-      const { reason, transaction } = outcome;
-      const receipt = {
-        chainId,
-        payer,
-        errorReason: reason,
-        ...(transaction && { transaction }),
-      };
-      return refused(requestId, settlementFailed(reason), receipt);
-    }
-    case 'released':
-      return refused(requestId, RELEASED);
-    case 'pending':
-      return refused(requestId, settlementPending(outcome.transaction));
-  }
-}
-
-/** Nobody reads it. */
-const GONE = refuse('service_unavailable', 'The caller has gone.', { retryAfterSeconds: 1 });
-
-const EXPIRED = refuse(
-  'payment_invalid',
-  'This authorization paid for a search whose reply is no longer kept. Sign a new one.',
-  { reason: 'invalid_exact_evm_nonce_already_used' },
-);
-
-const RELEASED = refuse(
-  'service_unavailable',
-  'The search behind this payment failed and nothing was charged. Send the same payment again.',
-  { retryAfterSeconds: 1 },
-);
-
-function settlementFailed(reason: string): Refusal {
-  const detail = `The payment could not be settled (${reason}); nothing was moved by us and no results are delivered.`;
-  return refuse('settlement_failed', detail, { reason });
-}
-
-function settlementPending(transaction: string | undefined): Refusal {
-  const where = transaction ? ` in transaction ${transaction}` : '';
-  return refuse(
-    'settlement_pending',
-    `The payment is on its way${where} and its outcome is not known yet. Do not sign a new one: ` +
-      `send the same payment again after ${RETRY_SECONDS} seconds to get the results.`,
-    { retryAfterSeconds: RETRY_SECONDS },
-  );
 }

@@ -2,7 +2,9 @@ import { USDC_ADDRESS, BASE_CHAIN_ID, USDC_DOMAIN } from '../../contracts-abi/ad
 import { createChainClient, type ChainClient } from '../money/chain/client.js';
 import { createHeadFeed, type HeadFeed } from '../money/chain/head-feed.js';
 import { preflight } from '../money/chain/preflight.js';
-import { ConfigError, type Config, type FacilitatorConfig } from '../ground/config.js';
+import type { Config } from './config.js';
+import { ConfigError } from '../ground/setting-kinds.js';
+import type { FacilitatorConfig } from '../money/mover-config.js';
 import { startDevChain } from '../dev/chain.js';
 import { isPublicAccount } from '../dev/public-accounts.js';
 import type { DevFacts } from '../dev/facts.js';

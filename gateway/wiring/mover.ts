@@ -1,5 +1,5 @@
 import type { ChainAccess } from './chain-access.js';
-import type { Config } from '../ground/config.js';
+import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { Refusal } from '../ground/domain/refusal.js';
 import type { Ledger } from '../money/ledger/ledger.js';

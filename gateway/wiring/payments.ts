@@ -1,5 +1,5 @@
 import type { ChainAccess } from './chain-access.js';
-import type { Config } from '../ground/config.js';
+import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
 import { isRefusal } from '../ground/domain/refusal.js';
@@ -19,7 +19,7 @@ import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
 import type { BlockFacts } from '../money/settlement/chain.js';
 import { codePayerLimits, openMover, type Mover } from './mover.js';
-import type { SettlementHealth } from '../money/settlement/settlement.js';
+import type { SettlementHealth } from '../money/settlement/health.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from '../ground/store/store.js';
 import {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { ConfigError, type RelayerConfig } from '../ground/config.js';
+import { ConfigError } from '../ground/setting-kinds.js';
+import type { RelayerConfig } from '../money/mover-config.js';
 import type { Hex } from '../ground/domain/units.js';
 import { openKeystore } from '../money/settlement/keystore.js';
 import { createRemoteSigner } from '../money/settlement/remote-signer.js';

@@ -1,5 +1,5 @@
 import type { ChainAccess } from './chain-access.js';
-import type { Config } from '../ground/config.js';
+import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { createLivePrice, type EthUsd, type LivePrice } from '../money/payment/price.js';
 import { createPricing, type Pricing } from '../money/payment/pricing.js';

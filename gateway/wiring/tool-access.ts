@@ -1,6 +1,6 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
-import type { Config } from '../ground/config.js';
+import type { Config } from './config.js';
 import { createGuard, visitorOf } from '../edge/console/guard.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { startHousekeeping } from './housekeeping.js';

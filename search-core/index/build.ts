@@ -1,4 +1,4 @@
-import { openWriter } from './writer.js';
+import { openWriter } from './open-writer.js';
 import type { Page } from '../page.js';
 
 interface BuildProgress {

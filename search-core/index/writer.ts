@@ -1,8 +1,4 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Directory } from '../disk/directory.js';
-import { openDirectory } from '../disk/filesystem.js';
-import { lock } from '../disk/lock.js';
 import type { Page } from '../page.js';
 import { filesOf, sweep, writeCommit } from './commit.js';
 import { DeletedSet } from './deletes.js';
@@ -292,25 +288,4 @@ export class IndexWriter {
     if (pending.size > 0) this.pending.set(merged.name, pending);
     return DeletedSet.none(merged.documents).with(committed);
   }
-}
-
-/**
- * Opens the one writer of an index directory, which is created when it is missing.
- * @throws LockedError if another process has it open
- */
-export function openWriter(
-  indexDir: string,
-  runMerge?: MergeRunner,
-  job?: string,
-): Promise<IndexWriter> {
-  return new Promise((resolve) => {
-    mkdirSync(indexDir, { recursive: true });
-    const unlock = lock(join(indexDir, 'writer.lock'), `the index ${indexDir}`);
-    try {
-      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock, job));
-    } catch (error) {
-      unlock();
-      throw error;
-    }
-  });
 }

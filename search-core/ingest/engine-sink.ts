@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { openDirectory } from '../disk/filesystem.js';
 import { buildIndex } from '../index/build.js';
 import { Snapshot } from '../index/snapshot.js';
-import { openWriter } from '../index/writer.js';
+import { openWriter } from '../index/open-writer.js';
 import type { PageSink, SinkResult } from './sink.js';
 
 /** Loads into the embedded engine's index of one directory; each load is one commit. */

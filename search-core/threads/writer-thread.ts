@@ -1,6 +1,6 @@
 /** The worker thread that writes: it inverts pages and commits, and has merges done by another. */
 import { workerData } from 'node:worker_threads';
-import { openWriter } from '../index/writer.js';
+import { openWriter } from '../index/open-writer.js';
 import type { WriterThreadAsk } from './messages.js';
 import { mergeOnThread } from './merge-runner.js';
 import { answerAsks } from './thread.js';

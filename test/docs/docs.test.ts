@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { readConfig, SETTING_NAMES } from '../../gateway/ground/config.js';
+import { readConfig, SETTING_NAMES } from '../../gateway/wiring/config.js';
 import { clientSetups, stdioSetup } from '../../gateway/edge/console/pages/connect-clients.js';
 import { REFUSALS } from '../../gateway/ground/domain/refusal.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ExactEvmScheme } from '@x402/evm';
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch';
-import { readConfig } from '../../gateway/ground/config.js';
+import { readConfig } from '../../gateway/wiring/config.js';
 import { createLog } from '../../gateway/ground/observe/log.js';
 import { startService } from '../../gateway/wiring/service.js';
 import { startTestChain, type Payer } from '../support/chain.js';

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { ConfigError } from '../../gateway/ground/config.js';
+import { ConfigError } from '../../gateway/ground/setting-kinds.js';
 import {
   closedDataFolder,
   openToOthers,

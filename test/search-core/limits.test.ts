@@ -8,7 +8,7 @@ import type { Engine, SearchOutcome } from '../../search-core/engine.js';
 import { buildIndex } from '../../search-core/index/build.js';
 import { checkIndex } from '../../search-core/index/check.js';
 import { Snapshot } from '../../search-core/index/snapshot.js';
-import { openWriter } from '../../search-core/index/writer.js';
+import { openWriter } from '../../search-core/index/open-writer.js';
 import { startSearchCore } from '../../search-core/main.js';
 import type { Page } from '../../search-core/page.js';
 import { Searcher } from '../../search-core/query/searcher.js';

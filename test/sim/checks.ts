@@ -1,18 +1,15 @@
 import { bytesToHex, parseTransaction } from 'viem';
-import {
-  statusOf,
-  type PaymentFacts,
-  type PaymentStatus,
-} from '../../gateway/money/ledger/status.js';
+import { statusOf, type PaymentStatus } from '../../gateway/money/ledger/status.js';
 import { MULTICALL3 } from '../../gateway/money/payment/on-chain.js';
 import { SETTLEMENT_DEFAULTS } from '../../gateway/money/settlement/settings.js';
 import { reasons } from '../../gateway/money/x402/reasons.js';
-import { address, unixMillis, type Bytes32 } from '../../gateway/ground/domain/units.js';
+import { address, type Bytes32 } from '../../gateway/ground/domain/units.js';
 import type { Chain } from './chain/chain.js';
 import { addressTopic, AUTHORIZATION_USED } from '../../gateway/money/settlement/results.js';
-import type { Customers, Delivery } from './customers.js';
+import type { Customers } from './customers.js';
 import type { Disk } from './disk.js';
 import type { Engine } from './engine.js';
+import { factsOf, rowsOf, type Row } from './payment-rows.js';
 import { isBurner, payerKind, type SignedPayment } from './payers.js';
 import type { SimSigner } from './relayers.js';
 import type { Trace } from './trace.js';
@@ -27,57 +24,6 @@ export interface CheckParts {
   readonly trace: Trace;
   readonly granted: number;
   violation(what: string): void;
-}
-
-interface Row {
-  readonly id: string;
-  readonly nonce: string;
-  readonly payer: string;
-  readonly status: PaymentStatus;
-  readonly facts: PaymentFacts;
-  readonly transaction: string | null;
-  readonly body: string | undefined;
-  readonly failedCalls: number;
-}
-
-type Sql = Record<string, unknown>;
-
-const FACTS = {
-  served_at: 'servedAt',
-  signed_at: 'signedAt',
-  broadcast_at: 'broadcastAt',
-  preconfirmed_at: 'preconfirmedAt',
-  settled_at: 'settledAt',
-  final_at: 'finalAt',
-  reorged_at: 'reorgedAt',
-  released_at: 'releasedAt',
-  failed_at: 'failedAt',
-} as const;
-
-function factsOf(row: Sql): PaymentFacts {
-  const facts: Record<string, unknown> = { reservedAt: unixMillis(Number(row.reserved_at)) };
-  for (const [column, fact] of Object.entries(FACTS)) {
-    const value = row[column];
-    if (value !== null) facts[fact] = unixMillis(Number(value));
-  }
-  return facts as unknown as PaymentFacts;
-}
-
-function rowsOf(disk: Disk): Row[] {
-  return disk.query('select * from payments order by reserved_at, id').map((row) => {
-    const facts = factsOf(row);
-    const body = row.reply_body;
-    return {
-      id: String(row.id),
-      nonce: String(row.nonce),
-      payer: String(row.payer),
-      status: statusOf(facts),
-      facts,
-      transaction: row.transaction_hash as string | null,
-      body: body instanceof ArrayBuffer ? Buffer.from(body).toString('utf8') : undefined,
-      failedCalls: Number(row.failed_calls),
-    };
-  });
 }
 
 /** A transfer of one authorization's money in the chain as it is in the end. */
@@ -98,37 +44,6 @@ function movesOf(chain: Chain, { authorization }: SignedPayment): Moved[] {
         : [],
     ),
   );
-}
-
-/**
- * Checks a delivery at its own moment (I2): the chain of that time has, or had, the transfer; or it
- * was shown in a block in the making, where that is enough.
- */
-export function checkDelivery(
-  chain: Chain,
-  delivery: Delivery,
-  { isShownEnough }: { isShownEnough: boolean },
-): string | undefined {
-  const { payment, transaction } = delivery;
-  const { from, to, value, nonce } = payment.authorization;
-  const shown = isShownEnough ? chain.everShown : [];
-  for (const mined of [shown, ...[...chain.everMade.values()].map((block) => block.mined)]) {
-    for (const { transaction: one, logs } of mined) {
-      if (one.hash !== transaction) continue;
-      const used = logs.findIndex(
-        ({ topics: [event, payer, what] }) =>
-          event === AUTHORIZATION_USED && payer === addressTopic(from) && what === nonce,
-      );
-      const transfer = used < 0 ? undefined : logs[used + 1];
-      const [, sender, receiver] = transfer?.topics ?? [];
-      const isPaid =
-        sender === addressTopic(from) &&
-        receiver === addressTopic(to) &&
-        BigInt(transfer?.data ?? '0x0') === value;
-      if (isPaid) return undefined;
-    }
-  }
-  return `I2: ${payment.name} was delivered without its transfer in ${transaction}`;
 }
 
 /** Every check that needs no process, on the disk and the chain as they are in the end. */

@@ -1,7 +1,7 @@
-import { readConfig, type Config } from '../../gateway/ground/config.js';
+import { readConfig, type Config } from '../../gateway/wiring/config.js';
 import { Chain } from './chain/chain.js';
 import { createNode } from './chain/node.js';
-import { checkDelivery } from './checks.js';
+import { checkDelivery } from './delivery-check.js';
 import { Customers } from './customers.js';
 import { Dice } from './dice.js';
 import type { Disk } from './disk.js';

@@ -3,7 +3,7 @@ import type { ChainAccess } from '../../gateway/wiring/chain-access.js';
 import { createChainClient } from '../../gateway/money/chain/client.js';
 import { createHeadFeed } from '../../gateway/money/chain/head-feed.js';
 import { preflight } from '../../gateway/money/chain/preflight.js';
-import type { Config } from '../../gateway/ground/config.js';
+import type { Config } from '../../gateway/wiring/config.js';
 import { openPayments } from '../../gateway/wiring/payments.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type Search, type SearchCall } from '../../gateway/search/pipeline.js';

@@ -2,7 +2,7 @@
  * node index-forever.js DIRECTORY FIRST_ROUND PAGES: replaces all pages round by round, commits and
  * merges, and tells its parent each round that is committed, until it is killed.
  */
-import { openWriter } from '../../search-core/index/writer.js';
+import { openWriter } from '../../search-core/index/open-writer.js';
 
 const [path = '', first = '', pages = ''] = process.argv.slice(2);
 const writer = await openWriter(path);

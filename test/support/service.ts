@@ -9,7 +9,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../gateway/ground/config.js';
+import { readConfig } from '../../gateway/wiring/config.js';
 import type { BannerFacts } from '../../gateway/wiring/banner.js';
 import type { DevFacts } from '../../gateway/dev/facts.js';
 import { createLog } from '../../gateway/ground/observe/log.js';

@@ -89,7 +89,7 @@ const DETAILS: Readonly<Record<RefusalCode, string>> = {
   upstream_error: 'The search engine failed to answer. Nothing was charged.',
   service_unavailable: 'The search engine is busy. Nothing was charged.',
   payments_unavailable:
-    'No paid search is taken now. Send the same payment again later; keys work.',
+    'Paid searches are unavailable. Send the same payment again later; keys work.',
   chain_unavailable: 'The chain cannot be reached now. Send the same payment again.',
   contract_payer_deferred: 'An account with code has one payment at a time. Come back later.',
   settlement_pending: 'The transfer is on its way. Send the same payment again.',

@@ -6,16 +6,21 @@ import { reasons } from '../x402/reasons.js';
 const RETRY_SECONDS_MAX = 60;
 
 /** Why no payment at all is taken at present. */
-export type Closure = 'not-open' | 'out-of-gas-money';
+export type Closure = 'not-open' | 'out-of-gas-money' | 'facilitator-silent';
+
+const CLOSED: Record<Closure, { readonly why: string; readonly retryAfterSeconds: number }> = {
+  'not-open': { why: 'settlement is not open', retryAfterSeconds: 30 },
+  'out-of-gas-money': { why: 'the relayer is out of gas money', retryAfterSeconds: 30 },
+  'facilitator-silent': { why: 'the facilitator does not answer', retryAfterSeconds: 10 },
+};
 
 /** Nobody could move the money: the payment is refused before its search. */
 export function refuseClosed(closure: Closure): Refusal {
-  const why =
-    closure === 'out-of-gas-money' ? 'its relayer is out of gas money' : 'settlement is not open';
+  const { why, retryAfterSeconds } = CLOSED[closure];
   return refuse(
     'payments_unavailable',
-    `No paid search is taken at present, because ${why}. Nothing was charged.`,
-    { retryAfterSeconds: 30 },
+    `Paid searches are unavailable: ${why}. Nothing was charged.`,
+    { retryAfterSeconds },
   );
 }
 

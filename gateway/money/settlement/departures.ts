@@ -87,7 +87,7 @@ export class Departures {
       if (stopping.aborted) return;
       for (const lane of lanes) this.#load(lane);
     };
-    if (lanes.every((lane) => lane.inFlight === 0)) clock.defer(carry);
+    if (lanes.every((lane) => lane.flights.inFlight === 0)) clock.defer(carry);
     else void clock.sleep(settings.gatherMs, stopping).then(carry);
   }
 

@@ -4,7 +4,7 @@ import type { TransactionHash } from '../../ground/domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
 import type { Authorization, SignedAuthorization } from '../payment/authorization.js';
-import { refuseFullQueue, refuseLongWait, refuseShortWindow } from './admission.js';
+import { refuseClosed, refuseFullQueue, refuseLongWait, refuseShortWindow } from './admission.js';
 import type { BlockFacts, Receipt } from './chain.js';
 import { ChainFacts } from './facts.js';
 import { idleSeconds, patienceSeconds, windowSeconds } from './forecast.js';
@@ -14,8 +14,9 @@ import { outcomeOf, Outcomes, type SettlementOutcome } from './outcome.js';
 import type { SettlementParts } from './parts.js';
 import { investigate } from './resolver.js';
 import { transferredBy } from './results.js';
+import { Turnstile } from './turnstile.js';
 import { canonicalReceipts } from './canonical.js';
-import type { SettlementHealth } from './settlement.js';
+import type { SettlementHealth } from './health.js';
 
 /** How long a facilitator is given before the same authorization is handed over again. */
 interface Patience {
@@ -47,9 +48,8 @@ export class FacilitatedSettlement {
   readonly #stopping = new AbortController();
   /** Payments that somebody here works on. */
   readonly #active = new Map<string, Promise<void>>();
-  /** Settlements that may still be asked for now, and those who wait to. */
-  #turns: number;
-  readonly #waitingForTurn: (() => void)[] = [];
+  /** Bounds the settlements that are asked for at the same time. */
+  readonly #turns: Turnstile;
   #silences = 0;
 
   constructor(
@@ -59,7 +59,7 @@ export class FacilitatedSettlement {
   ) {
     const parts = { checkpoint: passCheckpoint, ...given };
     this.parts = parts;
-    this.#turns = patience.atOnceMax;
+    this.#turns = new Turnstile(patience.atOnceMax);
     this.#outcomes = new Outcomes(parts);
     this.#facts = new ChainFacts(parts.chain, parts.clock);
     this.#maintenance = new Maintenance(parts, {
@@ -103,14 +103,7 @@ export class FacilitatedSettlement {
   /** Why no new paid work is taken now, if it is not. */
   admits({ validBefore }: Pick<Authorization, 'validBefore'>, promised = 0): Refusal | undefined {
     const { settings } = this.parts;
-    if (this.#isSilent) {
-      return refuse(
-        'payments_unavailable',
-        'No paid search is taken at present, because the facilitator does not answer. Nothing ' +
-          'was charged.',
-        { retryAfterSeconds: 10 },
-      );
-    }
+    if (this.#isSilent) return refuseClosed('facilitator-silent');
     const needed = windowSeconds(settings) + HAND_OVER_SECONDS;
     return (
       refuseFullQueue(this.#active.size + promised, settings.queuePaymentsMax) ??
@@ -233,9 +226,9 @@ export class FacilitatedSettlement {
   /** Returns what the facilitator said; undefined when it said nothing. */
   async #handOver({ id, authorization }: Payment): Promise<SettleAnswer | undefined> {
     const { books, checkpoint, log } = this.parts;
-    await this.#turn();
+    await this.#turns.enter();
     try {
-      const handedOver = await books.recordHandedOver(id);
+      const handedOver = await books.signing.recordHandedOver(id);
       if (handedOver.kind === 'refused') return undefined;
       await checkpoint('after-sign-commit');
       const answer = await this.facilitator.settle(authorization);
@@ -243,7 +236,7 @@ export class FacilitatedSettlement {
       await checkpoint('after-broadcast');
       if (answer.kind === 'refused') {
         log.warn({ payment: id, reason: answer.reason }, 'the facilitator did not settle');
-      } else if (answer.transaction) await books.recordNamed(id, answer.transaction);
+      } else if (answer.transaction) await books.signing.recordNamed(id, answer.transaction);
       return answer;
     } catch (error) {
       if (!(error instanceof FacilitatorSilent)) throw error;
@@ -251,16 +244,8 @@ export class FacilitatedSettlement {
       this.#heardNothing(error);
       return undefined;
     } finally {
-      const next = this.#waitingForTurn.shift();
-      if (next) next();
-      else this.#turns += 1;
+      this.#turns.leave();
     }
-  }
-
-  /** Waits until fewer settlements than allowed are asked for; the turn is handed on. */
-  async #turn(): Promise<void> {
-    if (this.#turns > 0) this.#turns -= 1;
-    else await new Promise<void>((resolve) => this.#waitingForTurn.push(resolve));
   }
 
   /**
@@ -273,20 +258,20 @@ export class FacilitatedSettlement {
     const block = transaction && (await this.#blockOf(transaction, payment));
     if (transaction && block) {
       await checkpoint('after-receipt');
-      await books.recordAdopted(id, transaction, block);
+      await books.outcomes.recordAdopted(id, transaction, block);
       await checkpoint('after-settle-commit');
       return false;
     }
     const finding = await investigate(payment, authorization.to, this.parts);
     switch (finding.kind) {
       case 'moved':
-        await books.recordAdopted(id, finding.transaction, finding.block);
+        await books.outcomes.recordAdopted(id, finding.transaction, finding.block);
         return false;
       case 'impossible':
         // A payer without money may have some later, and the facilitator may still try.
         if (answer?.kind !== 'refused' && !finding.isForGood) return false;
         log.info({ payment: id, reason: finding.reason }, 'a payment cannot be settled');
-        await books.recordFailed(payment, finding.reason);
+        await books.outcomes.recordFailed(payment, finding.reason);
         return false;
       case 'possible':
         return true;

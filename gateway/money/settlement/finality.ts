@@ -38,7 +38,7 @@ export async function followToSafeHead(parts: SettlementParts): Promise<readonly
     if (!now.block || now.block.number > safe.number) continue;
     final.push(...carried.filter((one) => !now.unmade.includes(one)).map(({ id }) => id));
   }
-  if (final.length > 0) await books.recordFinal(final);
+  if (final.length > 0) await books.outcomes.recordFinal(final);
   return vanished;
 }
 

@@ -95,7 +95,7 @@ export class Flight implements Watched {
       return undefined;
     });
     await this.parts.checkpoint('after-broadcast');
-    books.recordBroadcast(hash).catch((error: unknown) => {
+    books.signing.recordBroadcast(hash).catch((error: unknown) => {
       log.warn({ transaction: hash, error: String(error) }, 'could not record a broadcast');
     });
     switch (answer?.kind) {
@@ -130,7 +130,7 @@ export class Flight implements Watched {
     const ids = moved.map(({ id }) => id);
     const block = String(receipt.block.number);
     log.info({ transaction: receipt.hash, block, payments: ids.length }, 'preconfirmed');
-    await books.recordPreconfirmed(receipt.hash, receipt.block, ids);
+    await books.outcomes.recordPreconfirmed(receipt.hash, receipt.block, ids);
     this.events.onPreconfirmed(moved);
   }
 
@@ -145,7 +145,7 @@ export class Flight implements Watched {
       throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
     }
     await this.parts.checkpoint('after-receipt');
-    await this.parts.books.recordMined(
+    await this.parts.books.outcomes.recordMined(
       intent.id,
       receipt,
       moved.map((payment) => payment.id),
@@ -209,7 +209,7 @@ export class Flight implements Watched {
     this.#foreignLooks = used > nonce ? this.#foreignLooks + 1 : 0;
     if (this.#foreignLooks < SUPERSEDED_LOOKS) return false;
     log.error({ relayer, nonce: nonce.toString() }, 'a stranger used a nonce of this relayer');
-    await books.recordSuperseded(id);
+    await books.outcomes.recordSuperseded(id);
     this.events.onIncluded();
     this.events.onSuperseded();
     return true;

@@ -1,50 +1,15 @@
 import { bytesToHex } from 'viem';
 import type { Address, TransactionHash } from '../../ground/domain/units.js';
+import type { Intent, NewIntent, NewTransaction } from '../ledger/intents.js';
 import type { LaneLease } from '../ledger/leases.js';
-import type { Intent, IntentPurpose, NewIntent, NewTransaction } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
-import type { Call } from './calls.js';
-import type { ChainFacts } from './facts.js';
 import { type Fees, initialFees } from './fees.js';
-import { Flight, type Flown } from './flight.js';
-import type { BlockFollower } from './follower.js';
-import type { Funds } from './funds.js';
-import type { SettlementParts } from './parts.js';
-import type { Signer } from './signer.js';
+import { Flight } from './flight.js';
+import { Flights } from './flights.js';
+import type { HaltReason, LaneParts, Load } from './lane-parts.js';
 
 /** An empty transfer to oneself (21,000), with room for what chains add to it. */
 const FILLER_GAS = 30_000n;
-
-/** Why a relayer takes no new work at present. */
-export type HaltReason =
-  | 'not-started'
-  /** Another gateway holds the key. */
-  | 'leased-elsewhere'
-  | 'out-of-gas-money'
-  | 'stopped';
-
-export interface LaneParts extends SettlementParts {
-  readonly signer: Signer;
-  readonly facts: ChainFacts;
-  readonly funds: Funds;
-  readonly follower: BlockFollower;
-  /** The lane may take work again. */
-  onFree(): void;
-  /** Payments whose money is moved in a block that is still being made. */
-  onPreconfirmed(moved: readonly Payment[]): void;
-  /** A confirmed transaction, with the payments that it carried. */
-  onEnded(flown: Flown): void;
-  /** Payments that no transaction takes along; the caller finds out what became of them. */
-  onUnsigned(payments: readonly Payment[]): void;
-}
-
-/** What one transaction is to do. */
-export interface Load {
-  readonly purpose: IntentPurpose;
-  readonly call: Call;
-  /** Whose money it moves, in order of their calls. */
-  readonly payments: readonly Payment[];
-}
 
 /** One relayer key: a row of contiguous nonces, each recorded before it is used. */
 export class Lane {
@@ -57,10 +22,8 @@ export class Lane {
   #signing: Load | undefined;
   /** Signatures under way: their intents may be in the books and not in the air yet. */
   #underway = 0;
-  /** Not yet in a block: these bound the work that the lane takes. */
-  readonly #inFlight = new Set<Flight>();
-  /** Not yet confirmed. */
-  readonly #flying = new Set<Flight>();
+  /** Its transactions that are on their way. */
+  readonly flights = new Flights();
 
   constructor(private readonly parts: LaneParts) {}
 
@@ -78,7 +41,7 @@ export class Lane {
 
   /** Wei that the transactions which are not confirmed yet may cost at most. */
   get committedWei(): bigint {
-    return [...this.#flying].reduce((sum, flight) => sum + flight.gasCostMax, 0n);
+    return this.flights.committedWei;
   }
 
   /** Whether this process may sign with the key, as far as it knows. */
@@ -88,40 +51,22 @@ export class Lane {
 
   /** Milliseconds since the oldest transaction went out, when there is no room for another one. */
   get stuckMs(): number {
-    const [oldest] = this.#inFlight;
-    if (!oldest || this.#keysInFlight < this.parts.settings.inFlightMax) return 0;
-    return Math.max(this.parts.clock.now() - oldest.intent.createdAt, 0);
-  }
-
-  get inFlight(): number {
-    return this.#inFlight.size;
-  }
-
-  /** Transactions that the fee cap keeps from offering what the chain asks for. */
-  get atFeeCap(): number {
-    return [...this.#flying].filter(({ isAtFeeCap }) => isAtFeeCap).length;
+    if (this.flights.keysInFlight < this.parts.settings.inFlightMax) return 0;
+    return this.flights.waitingMs(this.parts.clock);
   }
 
   /** True when payments of plain keys that are handed over now are signed and sent at once. */
   get isFree(): boolean {
-    return this.#isOpen && this.#keysInFlight < this.parts.settings.inFlightMax;
+    return this.#isOpen && this.flights.keysInFlight < this.parts.settings.inFlightMax;
   }
 
   /** The same for a payment of a payer with code: those have places of their own. */
   get isFreeForCode(): boolean {
-    return this.#isOpen && this.#codeInFlight < this.parts.settings.codeInFlightMax;
+    return this.#isOpen && this.flights.codeInFlight < this.parts.settings.codeInFlightMax;
   }
 
   get #isOpen(): boolean {
     return !this.#halted && !this.#signing && this.parts.funds.canSend(this);
-  }
-
-  get #keysInFlight(): number {
-    return this.#inFlight.size - this.#codeInFlight;
-  }
-
-  get #codeInFlight(): number {
-    return [...this.#inFlight].filter(({ intent }) => intent.payments[0]?.codePayer).length;
   }
 
   /** How many payments are on their way with this lane. */
@@ -134,8 +79,8 @@ export class Lane {
   }
 
   #batches(): (readonly Payment[])[] {
-    const flying = [...this.#flying].map((flight) => flight.intent.payments);
-    return this.#signing ? [this.#signing.payments, ...flying] : flying;
+    const { batches } = this.flights;
+    return this.#signing ? [this.#signing.payments, ...batches] : batches;
   }
 
   /**
@@ -168,9 +113,8 @@ export class Lane {
     this.parts.log.error({ relayer: this.address }, 'another gateway took over this relayer');
     this.#halted = 'leased-elsewhere';
     this.#lease = undefined;
-    for (const flight of this.#flying) this.parts.follower.forget(flight);
-    this.#flying.clear();
-    this.#inFlight.clear();
+    for (const flight of this.flights.flying) this.parts.follower.forget(flight);
+    this.flights.clear();
   }
 
   /** The balance was looked at: opens the lane again when there is gas money for what waits. */
@@ -191,10 +135,10 @@ export class Lane {
    * Payments that cannot go along are handed to `onUnsigned`; nothing is ever dropped.
    */
   async carry(load: Load): Promise<void> {
-    const { purpose, call, payments } = load;
+    const { payments } = load;
     this.#signing = load;
     try {
-      const flight = await this.#sign(purpose, call, payments);
+      const flight = await this.#sign(load);
       this.#signing = undefined;
       if (!flight) this.parts.onUnsigned(payments);
       this.parts.onFree();
@@ -208,22 +152,12 @@ export class Lane {
     }
   }
 
-  #sign(
-    purpose: IntentPurpose,
-    call: Call,
-    payments: readonly Payment[],
-    nonce = this.#nextNonce,
-  ): Promise<Flight | undefined> {
+  #sign(load: Load, nonce = this.#nextNonce): Promise<Flight | undefined> {
     this.#underway += 1;
-    return this.#signAt(nonce, purpose, call, payments).finally(() => (this.#underway -= 1));
+    return this.#signAt(nonce, load).finally(() => (this.#underway -= 1));
   }
 
-  async #signAt(
-    nonce: bigint,
-    purpose: IntentPurpose,
-    call: Call,
-    payments: readonly Payment[],
-  ): Promise<Flight | undefined> {
+  async #signAt(nonce: bigint, { purpose, call, payments }: Load): Promise<Flight | undefined> {
     const { random, chain, books, facts, settings, checkpoint } = this.parts;
     const { gasLimit, to, data } = call;
     if (!this.#lease) return undefined;
@@ -243,7 +177,7 @@ export class Lane {
       initialFees(await facts.baseFee(), settings),
     );
     await checkpoint('after-sign');
-    const signing = await books.recordSigned(
+    const signing = await books.signing.recordSigned(
       intent,
       transaction,
       payments.map((payment) => payment.id),
@@ -277,26 +211,26 @@ export class Lane {
       replace: async (fees, replaces) => {
         const transaction = await this.#transactionOf(intent, fees, replaces);
         if (!this.#lease) return undefined;
-        const isOurs = await this.parts.books.recordReplacement(transaction, this.#lease);
+        const isOurs = await this.parts.books.signing.recordReplacement(transaction, this.#lease);
         return isOurs ? transaction : undefined;
       },
       onIncluded: () => {
-        this.#inFlight.delete(flight);
+        this.flights.included(flight);
         this.parts.onFree();
       },
       onPreconfirmed: (moved) => {
-        this.#inFlight.delete(flight);
+        this.flights.included(flight);
         this.parts.onPreconfirmed(moved);
         this.parts.onFree();
       },
       onEnded: (flown, costWei) => {
         this.parts.funds.paid(this.address, costWei);
-        this.#flying.delete(flight);
+        this.flights.ended(flight);
         this.parts.follower.forget(flight);
         this.parts.onEnded(flown);
       },
       onSuperseded: () => {
-        this.#flying.delete(flight);
+        this.flights.ended(flight);
         this.parts.follower.forget(flight);
         this.parts.onUnsigned(intent.payments);
       },
@@ -306,8 +240,7 @@ export class Lane {
         await this.#fillGaps(used);
       },
     });
-    this.#inFlight.add(flight);
-    this.#flying.add(flight);
+    this.flights.add(flight);
     this.parts.follower.watch(flight);
     return flight;
   }
@@ -338,7 +271,7 @@ export class Lane {
     if (this.#underway > 0) return;
     const open = await books.intents.open(chain.chainId, this.address);
     if (this.#underway > 0) return;
-    const flying = new Set([...this.#flying].map((flight) => flight.intent.id));
+    const flying = new Set(this.flights.flying.map((flight) => flight.intent.id));
     const grounded = open.filter((intent) => !flying.has(intent.id));
     const flights = grounded.map((intent) => this.#fly(intent));
     // The very bytes that were committed before; what is mined already stays as it is.
@@ -353,7 +286,7 @@ export class Lane {
       if (known.has(nonce)) continue;
       log.warn({ relayer: this.address, nonce: nonce.toString() }, 'filling a nonce gap');
       const call = { to: this.address, data: new Uint8Array(), gasLimit: FILLER_GAS };
-      const flight = await this.#sign('filler', call, [], nonce);
+      const flight = await this.#sign({ purpose: 'filler', call, payments: [] }, nonce);
       await flight?.broadcast();
     }
   }

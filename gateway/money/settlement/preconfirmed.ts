@@ -36,7 +36,7 @@ export async function followPreconfirmed(
     if (isMoved) {
       const depth = head - canonical.block.number + 1n;
       if (depth < BigInt(settings.confirmations)) continue;
-      await books.recordAdopted(payment.id, canonical.hash, canonical.block);
+      await books.outcomes.recordAdopted(payment.id, canonical.hash, canonical.block);
     } else if (canonical || (!receipt && head >= (payment.block?.number ?? 0n))) {
       vanished.push(payment);
     }

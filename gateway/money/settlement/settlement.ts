@@ -2,11 +2,9 @@ import type { Refusal } from '../../ground/domain/refusal.js';
 import { address } from '../../ground/domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
 import type { Payment } from '../ledger/payment.js';
-import { maySign } from '../ledger/status.js';
 import type { CodePayer } from '../ledger/code-payer.js';
 import type { Authorization, SignedAuthorization } from '../payment/authorization.js';
 import type { PayerCode } from '../payment/payer-code.js';
-import { reasons } from '../x402/reasons.js';
 import type { BlockFacts } from './chain.js';
 import { BatchDeployment } from './batch-deployment.js';
 import { CodePayers } from './code-payers.js';
@@ -16,34 +14,14 @@ import type { Flown } from './flight.js';
 import { BlockFollower } from './follower.js';
 import { Funds } from './funds.js';
 import { Handover } from './handover.js';
+import type { SettlementHealth } from './health.js';
 import { Intake } from './intake.js';
+import { Investigations, isToBeSigned } from './investigations.js';
 import { Maintenance } from './maintenance.js';
-import { Lane, type HaltReason } from './lane.js';
+import { Lane } from './lane.js';
 import { outcomeOf, Outcomes, type SettlementOutcome } from './outcome.js';
 import type { SettlementParts } from './parts.js';
-import { investigate, type Finding } from './resolver.js';
 import type { Signer } from './signer.js';
-
-export interface SettlementHealth {
-  /** False when new paid work is refused. */
-  readonly ready: boolean;
-  /** Hours until gas money runs short, at the rate of the last hour; Infinity without any use. */
-  readonly runwayHours: number;
-  /** Why new paid work is refused, where it is for gas money. */
-  readonly isShortOfGasMoney: boolean;
-  /** Payments that wait for a transaction. */
-  readonly queued: number;
-  readonly lanes: readonly {
-    readonly relayer: string;
-    readonly halted?: HaltReason;
-    readonly balanceWei: bigint;
-    readonly inFlight: number;
-    /** Transactions that cannot offer more because of the fee cap. */
-    readonly atFeeCap: number;
-  }[];
-  /** Where somebody else's relayer moves the money. */
-  readonly facilitator?: { readonly name: string; readonly answers: boolean };
-}
 
 /** Moves the money of served payments: batches, lanes, confirmation, recovery. */
 export class Settlement {
@@ -60,8 +38,7 @@ export class Settlement {
   readonly #queue: Departures;
   readonly #maintenance: Maintenance;
   readonly #stopping = new AbortController();
-  /** Payments that are being looked into. */
-  readonly #investigated = new Set<string>();
+  readonly #investigations: Investigations;
 
   constructor(
     given: Omit<SettlementParts, 'checkpoint'> & { readonly checkpoint?: Checkpoint },
@@ -109,6 +86,13 @@ export class Settlement {
       codePayers: this.#codePayers,
       batches: this.#batches,
       stopping: this.#stopping.signal,
+    });
+    this.#investigations = new Investigations(parts, {
+      relayer: lanes[0]?.address,
+      codePayers: this.#codePayers,
+      isCarried: (id) => this.#isCarried(id),
+      enqueue: (payment) => this.#enqueue(payment),
+      remove: (id) => this.#queue.remove(id),
     });
     this.#intake = new Intake({
       ...{ facts: this.#facts, funds: this.#funds, handover: this.#handover },
@@ -194,8 +178,8 @@ export class Settlement {
       relayer: lane.address,
       ...(lane.halted && { halted: lane.halted }),
       balanceWei: lane.balance,
-      inFlight: lane.inFlight,
-      atFeeCap: lane.atFeeCap,
+      inFlight: lane.flights.inFlight,
+      atFeeCap: lane.flights.atFeeCap,
     }));
     const closure = this.#intake.closure(0);
     return {
@@ -263,58 +247,8 @@ export class Settlement {
       this.#enqueue(payment);
       return;
     }
-    if (outcomeOf(payment).kind === 'pending') await this.#investigate(payment);
+    if (outcomeOf(payment).kind === 'pending') await this.#investigations.look(payment);
     this.#outcomes.announce(paymentId);
-  }
-
-  /** Looks into a payment and writes down what is certain; two looks at once would contradict. */
-  async #investigate(payment: Payment): Promise<void> {
-    if (this.#investigated.has(payment.id)) return;
-    this.#investigated.add(payment.id);
-    try {
-      const { log } = this.parts;
-      const relayer = this.#lanes[0]?.address ?? payment.authorization.to;
-      const finding = await investigate(payment, relayer, this.parts);
-      const fields = { payment: payment.id, status: payment.status, ...summary(finding) };
-      log.info(fields, 'investigated');
-      await this.#conclude(payment, finding);
-    } finally {
-      this.#investigated.delete(payment.id);
-    }
-  }
-
-  async #conclude(payment: Payment, finding: Finding): Promise<void> {
-    const { books, ledger, settings } = this.parts;
-    switch (finding.kind) {
-      case 'moved':
-        this.#queue.remove(payment.id);
-        await books.recordAdopted(payment.id, finding.transaction, finding.block);
-        return;
-      case 'impossible':
-        if (!finding.isForGood && (await this.#mayStillGoOut(payment.id))) return;
-        this.#queue.remove(payment.id);
-        await books.recordFailed(payment, finding.reason);
-        return;
-      case 'possible': {
-        if (await this.#codePayers.hasFailed(payment)) {
-          await books.recordFailed(payment, reasons.transaction);
-          return;
-        }
-        if (this.#isCarried(payment.id) || payment.failedCalls + 1 >= settings.callAttemptsMax)
-          return;
-        if (!isToBeSigned(payment)) await books.recordRetry(payment);
-        const retried = await ledger.get(payment.id);
-        if (retried && isToBeSigned(retried)) this.#enqueue(retried);
-        return;
-      }
-      case 'unclear':
-        return;
-    }
-  }
-
-  /** Whether a transaction carries it, here or in the books of a relayer that nobody works with now. */
-  async #mayStillGoOut(paymentId: string): Promise<boolean> {
-    return this.#isCarried(paymentId) || (await this.parts.books.intents.isCarried(paymentId));
   }
 
   #isExpired(payment: Payment): boolean {
@@ -340,11 +274,3 @@ export class Settlement {
 
 /** Where there is no relayer, nothing is ever simulated in its name. */
 const NOBODY = address(`0x${'0'.repeat(40)}`);
-
-/** Whether it waits for a transaction: for the first one, or for another after one came to nothing. */
-const isToBeSigned = ({ facts }: Payment): boolean => maySign(facts) === undefined;
-
-const summary = (finding: { kind: string; reason?: string }) => ({
-  finding: finding.kind,
-  ...(finding.reason !== undefined && { reason: finding.reason }),
-});

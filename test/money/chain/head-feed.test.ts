@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { createHeadFeed, type HeadFeed } from '../../../gateway/money/chain/head-feed.js';
-import { readConfig } from '../../../gateway/ground/config.js';
+import { readConfig } from '../../../gateway/wiring/config.js';
 import { memoryLog } from '../../support/log.js';
 import { realClock, realRandom } from '../../support/ports.js';
 import { until } from '../../support/until.js';

@@ -27,7 +27,7 @@ async function settled() {
   const { payment } = await ledger.reserve(authorization, BINDING, 'a');
   await ledger.serve(payment.id, someReply());
   const hash = bytes32(`0x${'ab'.repeat(32)}`);
-  await transfers.recordAdopted(payment.id, hash, { number: 7n, hash });
+  await transfers.outcomes.recordAdopted(payment.id, hash, { number: 7n, hash });
   return { ledger, transfers, authorization, id: payment.id };
 }
 
@@ -47,7 +47,7 @@ test('a used authorization stays known until long after its window, and while no
   const { ledger, transfers, authorization, id } = await settled();
   now += 25 * HOUR;
   expect(await pruneRows(books.store, clock, RETENTION)).toBe(0);
-  await transfers.recordFinal([id]);
+  await transfers.outcomes.recordFinal([id]);
   now -= 24 * HOUR;
   expect(await pruneRows(books.store, clock, RETENTION)).toBe(0);
   expect(await ledger.find(authorization)).toBeDefined();

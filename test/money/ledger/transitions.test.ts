@@ -79,7 +79,7 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       case 'sign': {
         const made = { id: realRandom.uuid(), hash: hashOf(nonce + 1_000_000n) };
         const common = { chainId: 8453, relayer: RELAYER, nonce, to: RELAYER, gasLimit: 1n };
-        const signing = await books.recordSigned(
+        const signing = await books.signing.recordSigned(
           { ...common, id: made.id, purpose: 'transfer', data: Uint8Array.of(1) },
           {
             hash: made.hash,
@@ -96,31 +96,31 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
         return intents.set(which, made);
       }
       case 'broadcast':
-        return intent && books.recordBroadcast(intent.hash);
+        return intent && books.signing.recordBroadcast(intent.hash);
       case 'preconfirm':
-        return intent && books.recordPreconfirmed(intent.hash, block, [id]);
+        return intent && books.outcomes.recordPreconfirmed(intent.hash, block, [id]);
       case 'vanish':
         return books.reorgs.recordVanished([id]);
       case 'mine':
       case 'mine without it': {
         if (!intent) return undefined;
         const receipt = { hash: intent.hash, block, succeeded: true, gasUsed: 1n, gasPrice: 1n };
-        return books.recordMined(intent.id, receipt, step === 'mine' ? [id] : []);
+        return books.outcomes.recordMined(intent.id, receipt, step === 'mine' ? [id] : []);
       }
       case 'adopt':
-        return books.recordAdopted(id, hashOf(nonce + 2_000_000n), block);
+        return books.outcomes.recordAdopted(id, hashOf(nonce + 2_000_000n), block);
       case 'retry':
       case 'fail': {
         const found = await ledger.get(id);
         if (!found) return undefined;
-        return step === 'retry' ? books.recordRetry(found) : books.recordFailed(found, 'test');
+        return step === 'retry' ? books.outcomes.recordRetry(found) : books.outcomes.recordFailed(found, 'test');
       }
       case 'reorg': {
         const hash = (await ledger.get(id))?.transaction;
         return hash && books.reorgs.recordGone(hash);
       }
       case 'finalize':
-        return books.recordFinal([id]);
+        return books.outcomes.recordFinal([id]);
       case 'reverse':
         return books.failures.reverse(id, hashOf(nonce + 3_000_000n), block);
     }

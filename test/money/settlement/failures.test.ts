@@ -291,8 +291,8 @@ test('what was found out about a payment ends it no more once it is signed', asy
   const outcome = settle(bench, found);
   await signed.promise;
   const refused = { kind: 'refused', because: 'already_signed' };
-  expect(await bench.books.recordFailed(found, 'it could not be made')).toEqual(refused);
-  expect(await bench.books.recordRetry(found)).toEqual(refused);
+  expect(await bench.books.outcomes.recordFailed(found, 'it could not be made')).toEqual(refused);
+  expect(await bench.books.outcomes.recordRetry(found)).toEqual(refused);
   go.resolve();
   expect(await outcome).toMatchObject({ kind: 'settled' });
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHeadFeed } from '../../../gateway/money/chain/head-feed.js';
-import { readConfig } from '../../../gateway/ground/config.js';
+import { readConfig } from '../../../gateway/wiring/config.js';
 import { createLog } from '../../../gateway/ground/observe/log.js';
 import { startService } from '../../../gateway/wiring/service.js';
 import { startTestChain, type TestChain } from '../../support/chain.js';

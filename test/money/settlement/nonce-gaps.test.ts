@@ -47,7 +47,7 @@ test('a nonce that nobody will ever use is found at the start and filled, so tha
   const lease = await leases.takeLane(chain.chainId, chain.relayerAddress, before.ledger.owner);
   if (!lease) throw new Error('the lane is not ours');
   const transaction = { ...signed, ...FEES, intentId: intent.id };
-  const signing = await before.books.recordSigned(intent, transaction, [payment.id], lease);
+  const signing = await before.books.signing.recordSigned(intent, transaction, [payment.id], lease);
   expect(signing).toEqual({ kind: 'recorded' });
   await before.crash();
 

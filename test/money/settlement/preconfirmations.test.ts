@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../../gateway/ground/config.js';
+import { readConfig } from '../../../gateway/wiring/config.js';
 import type { Bytes32 } from '../../../gateway/ground/domain/units.js';
 import { startTestChain, type TestChain } from '../../support/chain.js';
 import { startPreconfirming } from '../../support/preconfirmations.js';

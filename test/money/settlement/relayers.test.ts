@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../../gateway/ground/config.js';
+import { readConfig } from '../../../gateway/wiring/config.js';
 import { openRelayers } from '../../../gateway/wiring/relayers.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'relayers-'));

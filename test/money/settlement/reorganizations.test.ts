@@ -105,7 +105,7 @@ test('a payment whose adopted transfer vanished is transferred by us', async () 
   const payer = await chain.newPayer({ usdc: 100n });
   const payment = await bench.served(await chain.sign(payer, { value: 50n }));
   const hash = bytes32(`0x${'ab'.repeat(32)}`);
-  await bench.books.recordAdopted(payment.id, hash, { number: 1n, hash });
+  await bench.books.outcomes.recordAdopted(payment.id, hash, { number: 1n, hash });
   await bench.books.reorgs.recordGone(hash);
   expect(await settle(payment)).toMatchObject({ kind: 'settled' });
   expect(await transfersOf(payment)).toHaveLength(1);

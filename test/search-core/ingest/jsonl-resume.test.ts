@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openDirectory } from '../../../search-core/disk/filesystem.js';
 import { checkIndex } from '../../../search-core/index/check.js';
 import { Snapshot } from '../../../search-core/index/snapshot.js';
-import { openWriter } from '../../../search-core/index/writer.js';
+import { openWriter } from '../../../search-core/index/open-writer.js';
 import { engineSink } from '../../../search-core/ingest/engine-sink.js';
 import { indexJsonl } from '../../../search-core/ingest/jsonl-load.js';
 import { prose } from '../../support/prose.js';

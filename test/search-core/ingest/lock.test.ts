@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lock, LockedError } from '../../../search-core/disk/lock.js';
-import { openWriter } from '../../../search-core/index/writer.js';
+import { openWriter } from '../../../search-core/index/open-writer.js';
 import { engineSink } from '../../../search-core/ingest/engine-sink.js';
 import { doAlone, jobDirectory } from '../../../search-core/ingest/spool.js';
 import { indexArchives } from '../../../search-core/ingest/warc/archive.js';

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { httpUrl, integer, words } from '../ground/setting-kinds.js';
+
+/** Settings of the doors: addresses, proxies, and limits of what comes in. */
+export const EDGE_SETTINGS = {
+  /** Address to listen on. */
+  HOST: z.string().default('127.0.0.1'),
+  /** Port of the gateway: keys or payments. */
+  PORT: integer(0, 65_535, 4020),
+  /** Port of the API: keys only. */
+  API_PORT: integer(0, 65_535, 4021),
+  /** Port of the operator's face: metrics and health; always on loopback unless OPS_HOST says. */
+  OPS_PORT: integer(0, 65_535, 4022),
+  OPS_HOST: z.string().default('127.0.0.1'),
+  /** The gateway's public address; it is the `resource` of every quote. */
+  PUBLIC_URL: httpUrl.optional(),
+  /** The API's public address, where tool clients sign in: its `/mcp` is what tokens are for. */
+  API_PUBLIC_URL: httpUrl.optional(),
+  /** Hosts whose web pages may call `/mcp`, comma-separated; those of the service always may. */
+  MCP_ORIGIN_HOSTS: words,
+  /** Proxies in front whose X-Forwarded-For is believed. */
+  TRUSTED_PROXIES: integer(0, 10, 0),
+  /** Bytes of a request body. */
+  BODY_BYTES_MAX: integer(1024, 1_048_576, 16_384),
+  /** Milliseconds until a request body must have come. */
+  BODY_TIMEOUT_MS: integer(100, 60_000, 10_000),
+  /** Open connections of each face. */
+  CONNECTIONS_MAX: integer(10, 100_000, 5000),
+  /** Milliseconds that running requests get at shutdown. */
+  DRAIN_TIMEOUT_MS: integer(0, 300_000, 25_000),
+} as const;

@@ -1,0 +1,83 @@
+import { refuse, type Refusal } from '../ground/domain/refusal.js';
+import type { Payment, StoredReply } from '../money/ledger/payment.js';
+import type { SettlementOutcome } from '../money/settlement/outcome.js';
+import { refused, type SearchReply } from './reply.js';
+
+/** Seconds after which a caller is asked to send the same payment again: one Base block. */
+const RETRY_SECONDS = 2;
+
+export const FOREIGN = refuse('payment_invalid', 'The signature is not the payer’s.', {
+  reason: 'invalid_exact_evm_signature',
+});
+
+export const BOUND = refuse(
+  'authorization_bound_to_other_request',
+  'This authorization was first used for another search. Sign a new one for this search.',
+  { reason: 'authorization_bound_to_other_request' },
+);
+
+export const CONFLICT = refuse(
+  'payment_identifier_conflict',
+  'This payment identifier was used for another request. Use a new one for each request.',
+);
+
+/** What the payer is told, by what became of the payment. */
+export function conclude(
+  payment: Payment,
+  reply: StoredReply | undefined,
+  outcome: SettlementOutcome,
+  requestId = reply?.requestId ?? payment.id,
+): SearchReply {
+  const { chainId, from: payer, value: amount } = payment.authorization;
+  switch (outcome.kind) {
+    case 'settled': {
+      if (!reply) return refused(requestId, EXPIRED);
+      const receipt = { chainId, payer, transaction: outcome.transaction, amount };
+      return { kind: 'results', requestId: reply.requestId, body: reply.body, receipt };
+    }
+    case 'failed': {
+      const { reason, transaction } = outcome;
+      const receipt = {
+        chainId,
+        payer,
+        errorReason: reason,
+        ...(transaction && { transaction }),
+      };
+      return refused(requestId, settlementFailed(reason), receipt);
+    }
+    case 'released':
+      return refused(requestId, RELEASED);
+    case 'pending':
+      return refused(requestId, settlementPending(outcome.transaction));
+  }
+}
+
+/** Nobody reads it. */
+export const GONE = refuse('service_unavailable', 'The caller has gone.', { retryAfterSeconds: 1 });
+
+const EXPIRED = refuse(
+  'payment_invalid',
+  'This authorization paid for a search whose reply is no longer kept. Sign a new one.',
+  { reason: 'invalid_exact_evm_nonce_already_used' },
+);
+
+export const RELEASED = refuse(
+  'service_unavailable',
+  'The search behind this payment failed and nothing was charged. Send the same payment again.',
+  { retryAfterSeconds: 1 },
+);
+
+function settlementFailed(reason: string): Refusal {
+  const detail = `The payment could not be settled (${reason}); nothing was moved by us and no results are delivered.`;
+  return refuse('settlement_failed', detail, { reason });
+}
+
+function settlementPending(transaction: string | undefined): Refusal {
+  const where = transaction ? ` in transaction ${transaction}` : '';
+  return refuse(
+    'settlement_pending',
+    `The payment is on its way${where} and its outcome is not known yet. Do not sign a new one: ` +
+      `send the same payment again after ${RETRY_SECONDS} seconds to get the results.`,
+    { retryAfterSeconds: RETRY_SECONDS },
+  );
+}

@@ -1,0 +1,96 @@
+import type { RequestListener } from 'node:http';
+import { Router } from 'express';
+import { createApp } from '../edge/app.js';
+import { createDoor } from '../edge/http/door.js';
+import { healthRoutes, opsApp } from '../edge/http/ops.js';
+import { paymentRoutes } from '../edge/http/payment-routes.js';
+import { createBoundedServer, drain, listen, listenFault } from '../edge/http/server.js';
+import { createHealth } from '../ground/observe/health.js';
+import { systemClock as clock, systemRandom as random } from '../ground/system.js';
+import type { Face } from '../search/caller.js';
+import type { Search } from '../search/pipeline.js';
+import type { Config } from './config.js';
+import type { Ground, Surroundings } from './ground.js';
+import type { Rooms } from './rooms.js';
+import { openToolAccess } from './tool-access.js';
+
+const SERVER_LIMITS = {
+  headerBytesMax: 16 * 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveMs: 5_000,
+} as const;
+
+/** Opens the addresses: the operator's first, the gateway's last. */
+export async function openDoors(
+  config: Config,
+  parts: Ground & Rooms & { readonly search: Search },
+  { log, stops }: Surroundings,
+) {
+  const { store, core, metrics, access, payments, people, search, bodyLimits, publicUrl } = parts;
+  const { TRUSTED_PROXIES: trustedProxies } = config;
+  const health = createHealth({
+    database: () => ({ ready: store.health().ready }),
+    searchCore: () => core.health(),
+    settlement: () => payments.health(),
+  });
+  const tools = await stops.keep(
+    'tool protocol',
+    openToolAccess(config, { ...parts, offer: payments.offer, clock, random, log }),
+  );
+  const inquiries = paymentRoutes({
+    inquiry: payments.inquiry,
+    admitAddress: (address) => access.limits.admitAddress(address, 'challenge'),
+    chainAllowance: (address) => access.unpaid.chainAllowance(address),
+    receiptHeader: (receipt, version) => payments.wire.receiptHeader(receipt, version),
+  });
+  const routesFor = (face: Face) =>
+    (face === 'gateway' ? Router().use(inquiries) : Router())
+      .use(tools.routesFor(face))
+      .use(face === 'gateway' ? people.consoleAndAccount : people.account);
+  const appFor = (face: Face) =>
+    createApp({
+      face,
+      search,
+      wire: payments.wire,
+      bodyLimits,
+      routes: routesFor(face),
+      isHttps: (face === 'api' ? (config.API_PUBLIC_URL ?? publicUrl) : publicUrl).startsWith(
+        'https:',
+      ),
+      trustedProxies,
+      health: healthRoutes(health),
+      random,
+      log,
+    });
+  const open = async (
+    listener: RequestListener,
+    setting: 'PORT' | 'API_PORT' | 'OPS_PORT',
+    host: string,
+  ): Promise<string> => {
+    const limits = {
+      ...SERVER_LIMITS,
+      connectionsMax: config.CONNECTIONS_MAX,
+      trustedProxies,
+    };
+    const server = createBoundedServer(listener, limits, random);
+    const actual = await listen(server, config[setting], host).catch((error: unknown) => {
+      throw listenFault(error, { setting, port: config[setting], host });
+    });
+    stops.add('listener', () => drain(server, config.DRAIN_TIMEOUT_MS));
+    return `http://${reachable(host)}:${actual}`;
+  };
+  const doorOf = (face: Face) =>
+    createDoor({ listener: appFor(face), work: access.unpaid, random, trustedProxies });
+  const opsUrl = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_HOST);
+  const apiUrl = await open(doorOf('api'), 'API_PORT', config.HOST);
+  const gatewayUrl = await open(doorOf('gateway'), 'PORT', config.HOST);
+  stops.add('readiness', () => health.drain());
+  return { gatewayUrl, apiUrl, opsUrl };
+}
+
+/** Where something on this machine reaches a listener: every address is none to connect to. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { createMetrics } from '../ground/observe/metrics.js';
+import { closedDataFolder, openToOthers, readSealingKey } from '../ground/private-files.js';
+import { openSearchCore } from '../ground/processes/open-search-core.js';
+import { openDataFolder } from '../ground/store/data-folder.js';
+import { openStore } from '../ground/store/open.js';
+import { sealingWith } from '../ground/store/sealing.js';
+import { systemClock as clock, systemRandom as random } from '../ground/system.js';
+import { openChain } from './chain-access.js';
+import type { Config } from './config.js';
+import { MIGRATIONS } from './migrations.js';
+import { settingWarnings } from './setting-warnings.js';
+import type { Stops } from './stops.js';
+
+/** What every part is opened in. */
+export interface Surroundings {
+  readonly log: Logger;
+  readonly stops: Stops;
+  readonly onFatal: (error: unknown) => void;
+}
+
+export type Ground = Awaited<ReturnType<typeof openGround>>;
+
+/** What everything stands on: the chain, search-core, and the database. */
+export async function openGround(config: Config, { log, stops, onFatal }: Surroundings) {
+  const { DATA_DIR: dataDir } = config;
+  const warnings: string[] = [];
+  if (isFolderNeeded(config)) {
+    const folder = openDataFolder(dataDir, { isShared: isFolderShared(config) });
+    stops.add('data folder', () => folder.stop());
+    warnings.push(...(await closedDataFolder(dataDir)));
+  }
+  warnings.push(...(await openKeyFiles(config)), ...settingWarnings(config));
+  const sealingKey = await readSealingKey(dataDir, config.SEALING_KEY_FILE);
+  warnings.push(...sealingKey.warnings);
+  for (const warning of warnings) log.warn({}, warning);
+  const metrics = createMetrics();
+  const opening = [
+    stops.keep('chain', openChain(config, { clock, random, log, metrics })),
+    stops.keep(
+      'search-core',
+      openSearchCore({
+        url: config.SEARCH_CORE_URL,
+        indexDir: join(dataDir, 'index'),
+        logLevel: config.LOG_LEVEL,
+        clock,
+        log,
+      }),
+    ),
+  ] as const;
+  await Promise.allSettled(opening);
+  const [chain, core] = await Promise.all(opening);
+
+  const store = await openStore(
+    {
+      location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
+      exclusive: true,
+      migrations: MIGRATIONS,
+    },
+    { clock, random, onFailed: onFatal },
+  );
+  stops.add('database', () => store.close());
+  const count = (name: string, help: string, read: () => number) =>
+    metrics.gauge(`search402_store_${name}_total`, help, read);
+  count('writes', 'Durable writes since the start', () => store.health().writes);
+  count('commits', 'Commits since the start', () => store.health().commits);
+  const sealing = sealingWith(sealingKey.key, random);
+  return { chain, core, store, metrics, sealing, warnings };
+}
+
+/** What is wrong with the modes of the relayer's files, which the operator made. */
+async function openKeyFiles({ chain }: Config): Promise<readonly string[]> {
+  if (chain.kind !== 'mainnet' || !('file' in chain.mover)) return [];
+  const { file, passphraseFile } = chain.mover;
+  return [
+    ...(await openToOthers('RELAYER_PRIVATE_KEY_FILE', file)),
+    ...(passphraseFile === undefined
+      ? []
+      : await openToOthers('RELAYER_PASSPHRASE_FILE', passphraseFile)),
+  ];
+}
+
+/** Two gateways of one PostgreSQL database may share a folder that holds no chain. */
+function isFolderShared({ chain, DATABASE_URL }: Config): boolean {
+  return chain.kind === 'mainnet' && DATABASE_URL !== undefined;
+}
+
+function isFolderNeeded(config: Config): boolean {
+  const { SEARCH_CORE_URL, SEALING_KEY_FILE } = config;
+  return !isFolderShared(config) || SEARCH_CORE_URL === undefined || SEALING_KEY_FILE === undefined;
+}

@@ -1,0 +1,102 @@
+import { createUpstream } from '../edge/http/upstream.js';
+import { systemClock as clock, systemRandom as random } from '../ground/system.js';
+import { createWalletProof } from '../money/chain/wallet-proof.js';
+import { createIdempotentSearch } from '../search/idempotent.js';
+import { createKeyedSearch } from '../search/keyed.js';
+import { observed } from '../search/observed.js';
+import { createSearch, type Search } from '../search/pipeline.js';
+import { openAccess } from './access.js';
+import type { Config } from './config.js';
+import type { Ground, Surroundings } from './ground.js';
+import { openPayments } from './payments.js';
+import { openPeopleAccess } from './people-access.js';
+import { mcpAddresses } from './tool-access.js';
+
+/** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
+const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
+const UPSTREAM_SOCKETS_MAX = 256;
+
+export type Rooms = Awaited<ReturnType<typeof openRooms>>;
+
+/** Who may ask, who pays, and the people behind the accounts. */
+export async function openRooms(
+  config: Config,
+  { chain, core, store, metrics, sealing, warnings }: Ground,
+  { log, stops }: Surroundings,
+) {
+  const ports = { clock, random, log };
+  const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
+  const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
+  const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
+  const payments = await openPayments(config, { store, chain, publicUrl, metrics, ...ports });
+  stops.add('settlement', () => payments.stop(config.DRAIN_TIMEOUT_MS));
+  const settings = {
+    publicUrl,
+    mcp: mcpAddresses(config),
+    ...(config.SMTP_URL !== undefined && { smtpUrl: config.SMTP_URL }),
+    mailFrom: config.MAIL_FROM,
+    warnings,
+    isOutboxShown: config.chain.kind === 'development',
+    operatorEmails: config.OPERATOR_EMAILS,
+    ...(config.WALLET_SIGN_IN && {
+      walletProof: createWalletProof({
+        client: chain.client,
+        chainId: chain.chainId,
+        publicUrl,
+        contractWallets: config.CONTRACT_WALLETS,
+      }),
+    }),
+    priceUnits: config.PRICE_USD,
+    bodyLimits,
+  };
+  const figures = () => {
+    const { ready, detail } = core.health();
+    const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
+    return [...payments.figures(), index];
+  };
+  const people = await stops.keep(
+    'people',
+    openPeopleAccess(
+      store,
+      access,
+      settings,
+      { ...ports, sealing },
+      { topUpPayments: payments.topUps, figures },
+    ),
+  );
+  return { access, payments, people, publicUrl, bodyLimits };
+}
+
+/** The pipeline, over everything that was opened. */
+export function wireSearch(
+  config: Config,
+  { core, metrics }: Ground,
+  { access, payments, people }: Rooms,
+  { log, stops }: Surroundings,
+): Search {
+  const upstream = createUpstream({
+    url: core.url,
+    timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    bytesMax: ANSWER_BYTES_MAX,
+    socketsMax: UPSTREAM_SOCKETS_MAX,
+    log,
+  });
+  stops.add('upstream', () => upstream.close());
+  const search = createSearch({
+    run: upstream,
+    meter: people.meter,
+    authenticate: access.authenticate,
+    admitCaller: (caller) => access.limits.admit(caller),
+    admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
+    chainAllowance: (address) => access.unpaid.chainAllowance(address),
+    readPayment: payments.readPayment,
+    searchOnCredits: createIdempotentSearch({
+      search: createKeyedSearch(access.credits),
+      replies: access.replies,
+      clock,
+      waitMs: config.UPSTREAM_TIMEOUT_MS,
+    }),
+    searchForPayment: payments.searchForPayment,
+  });
+  return observed(search, metrics, log, clock);
+}
