@@ -84,6 +84,21 @@ export class ChannelBooks {
     });
   }
 
+  /** What became of a voucher, without taking it: `unused` where nothing did. */
+  look({
+    channelId,
+    cumulative,
+  }: Pick<CheckedVoucher, 'channelId' | 'cumulative'>): Promise<
+    Exclude<VoucherReservation, { kind: 'reserved' | 'refused' }> | { readonly kind: 'unused' }
+  > {
+    return this.parts.store.read(async (db: ChannelTx) => {
+      const row = await selectChannel(db, channelId);
+      if (!row) return { kind: 'unknown' };
+      const used = await selectVoucher(db, channelId, cumulative);
+      return used ? usedVoucher(used, channelOf(row)) : { kind: 'unused' };
+    });
+  }
+
   /** Names the deposit that a reserved voucher came with: from now on that decides about it. */
   attach(voucher: CheckedVoucher, paymentId: string): Promise<boolean> {
     return this.parts.store.write(async (tx: ChannelTx) => {
@@ -120,6 +135,31 @@ export class ChannelBooks {
   ): Promise<ChargedVoucher | undefined> {
     return this.parts.store.write((tx: ChannelTx) =>
       chargeVoucher(tx, voucher, body, BigInt(this.parts.clock.now())),
+    );
+  }
+
+  /** Gives back the voucher that came with a deposit whose search has failed. */
+  releaseDeposit(paymentId: string): Promise<void> {
+    return this.parts.store.write(async (tx: ChannelTx) => {
+      const gone = await tx
+        .deleteFrom('channel_vouchers')
+        .where('payment_id', '=', paymentId)
+        .where('charged_at', 'is', null)
+        .returning('channel_id')
+        .executeTakeFirst();
+      if (gone) await addReserved(tx, gone.channel_id, -1n);
+    });
+  }
+
+  /**
+   * Charges the voucher that came with a deposit, once that has settled; again it finds what was
+   * charged. Undefined while the deposit is not settled, or where it has none.
+   */
+  completeDeposit(
+    voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative'>,
+  ): Promise<ChargedVoucher | undefined> {
+    return this.parts.store.write((tx: ChannelTx) =>
+      completeDeposit(tx, voucher, BigInt(this.parts.clock.now())),
     );
   }
 
@@ -201,7 +241,10 @@ function rulesOf(channel: Channel, voucher: CheckedVoucher): VoucherObjection | 
   return verdict === 'fits' ? undefined : verdict;
 }
 
-function usedVoucher(row: VoucherRow, channel: Channel): VoucherReservation {
+function usedVoucher(
+  row: VoucherRow,
+  channel: Channel,
+): Extract<VoucherReservation, { kind: 'charged' | 'running' }> {
   if (row.charged_at !== null) return { kind: 'charged', voucher: chargedOf(row), channel };
   return {
     kind: 'running',
@@ -285,4 +328,23 @@ export async function chargeVoucher(
     .returningAll()
     .executeTakeFirstOrThrow();
   return chargedOf(row);
+}
+
+/** As `ChannelBooks.completeDeposit`, within the caller's transaction. */
+export async function completeDeposit(
+  tx: ChannelTx,
+  { channelId, cumulative }: Pick<CheckedVoucher, 'channelId' | 'cumulative'>,
+  now: bigint,
+): Promise<ChargedVoucher | undefined> {
+  const voucher = await selectVoucher(tx, channelId, cumulative);
+  if (voucher?.charged_at != null) return chargedOf(voucher);
+  if (voucher?.payment_id == null) return undefined;
+  const payment = await tx
+    .selectFrom('payments')
+    .select(['settled_at', 'preconfirmed_at', 'reply_body'])
+    .where('id', '=', voucher.payment_id)
+    .executeTakeFirst();
+  if (!payment || (payment.settled_at ?? payment.preconfirmed_at) === null) return undefined;
+  const held = { channelId, cumulative, requestId: voucher.request_id };
+  return chargeVoucher(tx, held, payment.reply_body, now);
 }
