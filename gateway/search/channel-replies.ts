@@ -70,9 +70,15 @@ export function refuseVoucher(because: VoucherObjection): Refusal {
         channelReasons.amountMismatch,
       );
     case 'below-claimed':
-      return invalid('More than this voucher promises is claimed already.', channelReasons.belowClaimed);
+      return invalid(
+        'More than this voucher promises is claimed already.',
+        channelReasons.belowClaimed,
+      );
     case 'exceeds-balance':
-      return invalid('The voucher promises more than the channel holds.', channelReasons.exceedsBalance);
+      return invalid(
+        'The voucher promises more than the channel holds.',
+        channelReasons.exceedsBalance,
+      );
     case 'withdrawing':
       return invalid(
         'The payer is withdrawing from this channel. Pay another way, or open another channel.',
@@ -84,7 +90,9 @@ export function refuseVoucher(because: VoucherObjection): Refusal {
         channelReasons.stateUnavailable,
       );
     case 'unsafe':
-      return later('The deposit’s block is not safe yet, and what may be spent before that is spent.');
+      return later(
+        'The deposit’s block is not safe yet, and what may be spent before that is spent.',
+      );
     case 'stale':
       return later('The chain was not reached for too long to take vouchers.');
   }
@@ -120,8 +128,12 @@ function invalid(detail: string, reason: string): Refusal {
 }
 
 function later(detail: string): Refusal {
-  return refuse('payments_unavailable', `${detail} Nothing was charged; send the same voucher again.`, {
-    retryAfterSeconds: STATE_SECONDS,
-    reason: channelReasons.stateUnavailable,
-  });
+  return refuse(
+    'payments_unavailable',
+    `${detail} Nothing was charged; send the same voucher again.`,
+    {
+      retryAfterSeconds: STATE_SECONDS,
+      reason: channelReasons.stateUnavailable,
+    },
+  );
 }

@@ -13,17 +13,25 @@ import { createPaidSearch } from './paid.js';
 import type { PaidSearchParts, PaymentLedger } from './paid-ports.js';
 import { RELEASED } from './paid-replies.js';
 import { refused, type SearchReply } from './reply.js';
-import { replyWithoutSearch, voucherFor, type VoucherPurchase, type VoucherTerms } from './voucher.js';
+import {
+  replyWithoutSearch,
+  voucherFor,
+  type VoucherPurchase,
+  type VoucherTerms,
+} from './voucher.js';
 
 export interface DepositSearchParts {
   /** The way of every payment: a deposit takes it, too. */
-  readonly paid: Pick<PaidSearchParts<never>, 'ledger' | 'settlement' | 'turns' | 'settlementWaitMs'>;
+  readonly paid: Pick<
+    PaidSearchParts<never>,
+    'ledger' | 'settlement' | 'turns' | 'settlementWaitMs'
+  >;
   /** Whether the chain would take this deposit now. */
   confirm: PaidSearchParts<never>['verifier']['confirm'];
   readonly books: ChannelBooks;
-  terms(): VoucherTerms;
+  readonly terms: () => VoucherTerms;
   /** Reads what the contract says about a channel into the books. @throws as the chain does. */
-  refresh(channelIds: readonly Bytes32[]): Promise<void>;
+  readonly refresh: (channelIds: readonly Bytes32[]) => Promise<void>;
 }
 
 interface DepositPurchase extends VoucherPurchase {

@@ -27,7 +27,7 @@ export interface VoucherTerms {
 
 export interface VoucherSearchParts {
   readonly books: Pick<ChannelBooks, 'look' | 'reserve' | 'release' | 'charge'>;
-  terms(): VoucherTerms;
+  readonly terms: () => VoucherTerms;
 }
 
 /** One search that a voucher is to pay for. */

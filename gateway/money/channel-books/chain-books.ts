@@ -2,8 +2,8 @@ import type { Clock } from '../../ground/domain/ports.js';
 import { bytes32, unixMillis, type Bytes32, type UnixMillis } from '../../ground/domain/units.js';
 import type { Store } from '../../ground/store/store.js';
 import type { Channel, ChainState } from '../channels/channel.js';
-import { completeDeposit, selectChannel } from './books.js';
 import { channelOf, type ChannelTx } from './tables.js';
+import { completeDeposit, selectChannel } from './voucher-rows.js';
 
 /** How far the contract's events are known. */
 export interface Sync {

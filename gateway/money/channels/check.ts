@@ -74,7 +74,11 @@ export interface ChannelSale {
  *
  * Refuses with `payment_invalid` and a reason of the scheme's closed list.
  */
-export function createChannelCheck(chainId: number, domain: PaymentTerms['domain'], asset: Address) {
+export function createChannelCheck(
+  chainId: number,
+  domain: PaymentTerms['domain'],
+  asset: Address,
+) {
   const digests = createChannelDigests(chainId);
   const depositDigest = createDepositDigest({ ...domain, chainId, verifyingContract: asset });
   const recover = createRecover(SIGNERS_MAX);
@@ -88,14 +92,23 @@ export function createChannelCheck(chainId: number, domain: PaymentTerms['domain
     const mismatch = matchConfig(channelConfig, sale);
     if (mismatch) return mismatch;
     if (voucher.maxClaimableAmount >= UNITS_END)
-      return invalid('No channel holds as much as this voucher promises.', channelReasons.exceedsBalance);
+      return invalid(
+        'No channel holds as much as this voucher promises.',
+        channelReasons.exceedsBalance,
+      );
     const channelId = digests.channelId(channelConfig);
     if (channelId !== voucher.channelId)
-      return invalid('The channel id is not the hash of its configuration.', channelReasons.channelId);
+      return invalid(
+        'The channel id is not the hash of its configuration.',
+        channelReasons.channelId,
+      );
     const digest = digests.voucher(channelId, voucher.maxClaimableAmount);
     return isSignedBy(channelConfig.payerAuthorizer, digest, voucher.signature)
       ? undefined
-      : invalid('The voucher is not signed by the channel’s payerAuthorizer.', channelReasons.voucherSignature);
+      : invalid(
+          'The voucher is not signed by the channel’s payerAuthorizer.',
+          channelReasons.voucherSignature,
+        );
   };
 
   const checkDeposit = (
@@ -106,11 +119,17 @@ export function createChannelCheck(chainId: number, domain: PaymentTerms['domain
   ): SignedAuthorization | Refusal => {
     const { amount, validAfter, validBefore, salt, signature } = deposit;
     if (amount < sale.minDeposit)
-      return invalid(`A deposit must be at least ${sale.minDeposit} atomic units.`, channelReasons.minDeposit);
+      return invalid(
+        `A deposit must be at least ${sale.minDeposit} atomic units.`,
+        channelReasons.minDeposit,
+      );
     if (amount >= UNITS_END)
       return invalid('The deposit is more than exists.', channelReasons.payerBalance);
     if (validAfter >= SECONDS_END || validBefore >= SECONDS_END)
-      return invalid('The times of the deposit lie beyond any that can be checked.', channelReasons.validBefore);
+      return invalid(
+        'The times of the deposit lie beyond any that can be checked.',
+        channelReasons.validBefore,
+      );
     const authorization = {
       chainId,
       asset,
@@ -168,7 +187,10 @@ function matchScheme(
   if (scheme !== BATCH_SETTLEMENT)
     return invalid(`The scheme must be "${BATCH_SETTLEMENT}".`, channelReasons.scheme);
   if (network !== `eip155:${terms.chainId}`)
-    return invalid(`Payments are taken on the network eip155:${terms.chainId} only.`, channelReasons.network);
+    return invalid(
+      `Payments are taken on the network eip155:${terms.chainId} only.`,
+      channelReasons.network,
+    );
   if (accepted && parseAddress(accepted.asset) !== terms.asset)
     return invalid(`Payments are taken in ${terms.asset} only.`, reasons.requirements);
   if (accepted && parseAddress(accepted.payTo) !== terms.payTo)
@@ -185,7 +207,10 @@ function matchScheme(
 function matchPrice(accepted: AcceptedRequirements, sale: ChannelSale): Refusal | undefined {
   const { amount } = sale.channels;
   if (accepted.amount === amount.toString()) return undefined;
-  return invalid(`The price through a channel is ${amount} atomic units now.`, reasons.requirements);
+  return invalid(
+    `The price through a channel is ${amount} atomic units now.`,
+    reasons.requirements,
+  );
 }
 
 function matchConfig(config: ChannelConfig, { terms, channels }: ChannelSale): Refusal | undefined {

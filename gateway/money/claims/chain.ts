@@ -1,9 +1,4 @@
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  keccak256,
-  stringToHex,
-} from 'viem';
+import { decodeFunctionResult, encodeFunctionData, keccak256, stringToHex } from 'viem';
 import { z } from 'zod';
 import { batchSettlementAbi } from '../../../contracts-abi/batch-settlement.js';
 import { multicall3Abi } from '../../../contracts-abi/multicall3.js';

@@ -12,11 +12,7 @@ import {
   type UsdcUnits,
 } from '../../ground/domain/units.js';
 import { decodeCanonicalBase64 } from './base64.js';
-import {
-  BATCH_SETTLEMENT,
-  channelPayloadSchema,
-  type ChannelPayload,
-} from './channel-payload.js';
+import { BATCH_SETTLEMENT, channelPayloadSchema, type ChannelPayload } from './channel-payload.js';
 import { parseJsonObject } from './json.js';
 import { extensionsSchema, PAYMENT_IDENTIFIER } from './payment-identifier.js';
 import { reasons } from './reasons.js';

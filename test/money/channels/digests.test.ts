@@ -52,19 +52,24 @@ test('the digests of vouchers, refunds and claims are the general encoder’s', 
     totalClaimed: uint128,
   });
   fc.assert(
-    fc.property(someHash, uint128, fc.array(entry, { maxLength: 5 }), (channelId, amount, claims) => {
-      const voucher = { channelId, maxClaimableAmount: amount };
-      expect(digests.voucher(channelId, amount)).toBe(
-        hashTypedData({ domain, types, primaryType: 'Voucher', message: voucher }),
-      );
-      const refund = { channelId, nonce: 7n, amount };
-      expect(digests.refund(channelId, 7n, amount)).toBe(
-        hashTypedData({ domain, types, primaryType: 'Refund', message: refund }),
-      );
-      expect(digests.claims(claims)).toBe(
-        hashTypedData({ domain, types, primaryType: 'ClaimBatch', message: { claims } }),
-      );
-    }),
+    fc.property(
+      someHash,
+      uint128,
+      fc.array(entry, { maxLength: 5 }),
+      (channelId, amount, claims) => {
+        const voucher = { channelId, maxClaimableAmount: amount };
+        expect(digests.voucher(channelId, amount)).toBe(
+          hashTypedData({ domain, types, primaryType: 'Voucher', message: voucher }),
+        );
+        const refund = { channelId, nonce: 7n, amount };
+        expect(digests.refund(channelId, 7n, amount)).toBe(
+          hashTypedData({ domain, types, primaryType: 'Refund', message: refund }),
+        );
+        expect(digests.claims(claims)).toBe(
+          hashTypedData({ domain, types, primaryType: 'ClaimBatch', message: { claims } }),
+        );
+      },
+    ),
   );
 });
 

@@ -79,33 +79,49 @@ describe('a voucher', () => {
 
 /** What may happen to a channel: a voucher is presented, or a search ends, well or badly. */
 const step = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('present' as const), ahead: fc.integer({ min: -3, max: 70 }) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('charge' as const), ahead: fc.constant(0) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), ahead: fc.constant(0) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('present' as const),
+      ahead: fc.integer({ min: -3, max: 70 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('charge' as const), ahead: fc.constant(0) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('fail' as const), ahead: fc.constant(0) }),
+  },
 );
 
 test('whatever comes in whatever order, charged never exceeds signed, nor signed the balance', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), fc.bigInt({ min: 0n, max: 5000n }), (steps, balance) => {
-      let [charged, signed, reserved] = [0n, 0n, 0];
-      for (const { kind, ahead } of steps) {
-        if (kind === 'present') {
-          const cumulative = charged + BigInt(ahead) * PRICE;
-          const verdict = judgeVoucher(
-            stateOf({ charged, signed, reserved, balance }),
-            ask(cumulative),
-          );
-          if (verdict !== 'fits') continue;
-          reserved += 1;
-          if (cumulative > signed) signed = cumulative;
-        } else if (reserved > 0) {
-          reserved -= 1;
-          if (kind === 'charge') charged += PRICE;
+    fc.property(
+      fc.array(step, { maxLength: 200 }),
+      fc.bigInt({ min: 0n, max: 5000n }),
+      (steps, balance) => {
+        let [charged, signed, reserved] = [0n, 0n, 0];
+        for (const { kind, ahead } of steps) {
+          if (kind === 'present') {
+            const cumulative = charged + BigInt(ahead) * PRICE;
+            const verdict = judgeVoucher(
+              stateOf({ charged, signed, reserved, balance }),
+              ask(cumulative),
+            );
+            if (verdict !== 'fits') continue;
+            reserved += 1;
+            if (cumulative > signed) signed = cumulative;
+          } else if (reserved > 0) {
+            reserved -= 1;
+            if (kind === 'charge') charged += PRICE;
+          }
+          expect(charged + PRICE * BigInt(reserved)).toBeLessThanOrEqual(signed);
+          expect(signed).toBeLessThanOrEqual(balance);
         }
-        expect(charged + PRICE * BigInt(reserved)).toBeLessThanOrEqual(signed);
-        expect(signed).toBeLessThanOrEqual(balance);
-      }
-    }),
+      },
+    ),
   );
 });
 
@@ -150,7 +166,13 @@ describe('a channel', () => {
   const empty = { balance: usdcUnits(0n), claimed: usdcUnits(0n), refundNonce: 0n };
 
   test.each([
-    ['withdrawing', channel({ onChain: { ...empty, withdrawal }, frozenAt: 1 }), at(0), false, false],
+    [
+      'withdrawing',
+      channel({ onChain: { ...empty, withdrawal }, frozenAt: 1 }),
+      at(0),
+      false,
+      false,
+    ],
     ['frozen', channel({ frozenAt: 1 }), at(1e12), false, false],
     ['stale', channel({ onChain: empty }), at(DAY * 1000 - 3_599_999), false, true],
     ['stale', channel(), { ...at(0), syncedAt: undefined }, false, true],
