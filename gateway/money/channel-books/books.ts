@@ -231,7 +231,11 @@ function selectVoucher(
 /** The reservation of this very request, as long as it is one. */
 const own = (
   tx: ChannelTx,
-  { channelId, cumulative, requestId }: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
+  {
+    channelId,
+    cumulative,
+    requestId,
+  }: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
 ) =>
   tx
     .updateTable('channel_vouchers')
