@@ -60,6 +60,7 @@ export const batchSettlementAbi = parseAbi([
   'error NotAuthorizedToRefund()',
   'error InvalidRefundNonce()',
   'error ZeroRefund()',
+  'error NotAuthorizedToWithdraw()',
   'error NothingToWithdraw()',
   'error WithdrawAmountExceedsAvailable()',
   'error WithdrawalAlreadyPending()',
