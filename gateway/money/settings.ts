@@ -74,6 +74,10 @@ export const MONEY_SETTINGS = {
   CHANNEL_UNSAFE_USD: usd('0.01'),
   /** Searches for which a payer may sign ahead: as many may be in flight on one channel. */
   CHANNEL_WINDOW: integer(1, 1024, 64),
+  /** The share of a channel's money that its gas may cost, in hundredths: it decides when to claim. */
+  CHANNEL_COST_PERCENT: integer(1, 100, 5),
+  /** Seconds that a charged search waits for its claim at the most, where the claim pays for itself. */
+  CHANNEL_CLAIM_SECONDS: integer(60, 31_536_000, 604_800),
   /** Whether version 1 of x402 is spoken as well. */
   X402_V1: switched('off'),
 } as const;

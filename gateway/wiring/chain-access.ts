@@ -11,8 +11,7 @@ import type { DevFacts } from '../dev/facts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { address, type Address } from '../ground/domain/units.js';
 import type { Metrics } from '../ground/observe/metrics.js';
-import { openRelayers } from './relayers.js';
-import { createLocalSigner, type Signer } from '../money/settlement/signer.js';
+import { localRelayer, openRelayers, type RelayerKey } from './relayers.js';
 
 /** The chain on which payments are made, checked and ready. */
 export interface ChainAccess {
@@ -21,7 +20,7 @@ export interface ChainAccess {
   readonly domain: { readonly name: string; readonly version: string };
   readonly payTo: Address;
   /** The accounts that send the transfers; none where a facilitator does. */
-  readonly relayers: readonly Signer[];
+  readonly relayers: readonly RelayerKey[];
   readonly facilitator?: FacilitatorConfig;
   /** Milliseconds from block to block. */
   readonly blockTimeMs: number;
@@ -123,7 +122,7 @@ async function findChain(config: Config, log: Log): Promise<ChainSource> {
 }
 
 /** @throws ConfigError when everybody knows the key of an account that real money would go to. */
-function refusePublicAccounts(payTo: Address, relayers: readonly Signer[]): void {
+function refusePublicAccounts(payTo: Address, relayers: readonly RelayerKey[]): void {
   const known = (setting: string) =>
     `${setting} is an account whose key is public: it comes with a development tool, and anybody ` +
     'can take what it holds. Make a new key that only you know.';
@@ -152,7 +151,7 @@ async function startLocal(
   return {
     rpcUrls: [local.rpcUrl],
     payTo: address(local.payTo),
-    relayers: [createLocalSigner(local.relayerPrivateKey)],
+    relayers: [localRelayer(local.relayerPrivateKey)],
     blockTimeMs,
     dev: local,
     stop: () => local.stop(),

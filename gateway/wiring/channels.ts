@@ -1,13 +1,20 @@
 import { isRefusal, refuse } from '../ground/domain/refusal.js';
 import type { Clock, Log } from '../ground/domain/ports.js';
-import { usdcUnits } from '../ground/domain/units.js';
+import { usdcUnits, type Bytes32 } from '../ground/domain/units.js';
 import type { Store } from '../ground/store/store.js';
 import { ChannelBooks } from '../money/channel-books/books.js';
-import { ChannelChainBooks } from '../money/channel-books/chain-books.js';
+import { ChainBooks } from '../money/channel-books/chain-books.js';
+import { DepositBooks } from '../money/channel-books/deposit-books.js';
 import { createChannelCheck, type ChannelSale } from '../money/channels/check.js';
-import { createChannelChain } from '../money/claims/chain.js';
-import { ChannelWatcher } from '../money/claims/watcher.js';
+import { Claimer } from '../money/claims/claimer.js';
+import { createChannelContract } from '../money/claims/contract.js';
+import { createClaimCosts } from '../money/claims/costs.js';
+import { Refunds } from '../money/claims/refunds.js';
+import { createContractSender } from '../money/claims/sender.js';
+import { ChannelUpkeep } from '../money/claims/upkeep.js';
+import { IntentBooks } from '../money/ledger/intent-books.js';
 import { createRpcChain } from '../money/settlement/rpc-chain.js';
+import { SETTLEMENT_DEFAULTS } from '../money/settlement/settings.js';
 import { BATCH_SETTLEMENT } from '../money/x402/channel-payload.js';
 import { channelReasons } from '../money/x402/channel-reasons.js';
 import type { PresentedPayment } from '../money/x402/payment.js';
@@ -34,6 +41,8 @@ export interface Channels {
 const WATCH_MS = 15_000;
 /** Milliseconds by which a search may outlast its time limit, before its voucher is given back. */
 const SEARCH_SLACK_MS = 1000;
+/** The share of what a channel has earned that its refund may cost, in hundredths. */
+const REFUND_COST_PERCENT = 100;
 
 /**
  * Opens the channels, where the settings ask for them: their books, the watcher of the contract, and
@@ -49,6 +58,8 @@ export async function openChannels(
     readonly terms: PaymentTerms;
     readonly paid: DepositSearchParts['paid'] & { readonly ledger: Pick<Ledger, 'owner'> };
     readonly confirm: DepositSearchParts['confirm'];
+    /** Sends claims and refunds on the relayers’ lanes. */
+    readonly sender: Parameters<typeof createContractSender>[0]['settlement'];
   },
 ): Promise<Channels | undefined> {
   const { store, chain, clock, log, terms, paid } = parts;
@@ -69,12 +80,18 @@ export async function openChannels(
     // A third of the delay is left to claim in, when a withdrawal turns up at the last moment.
     claimMarginMs: (withdrawDelaySeconds * 1000) / 3,
   });
-  const watcher = new ChannelWatcher({
-    chain: createChannelChain(createRpcChain(chain.chainId, chain.client), chain.client),
-    books: new ChannelChainBooks(store, clock, chain.chainId),
-    ...{ clock, log, everyMs: WATCH_MS },
-  });
-  await watcher.start();
+  const deposits = new DepositBooks(store, clock);
+  const { upkeep, contract, rpcChain } = openUpkeep(config, parts);
+  const refresh = async (channelIds: readonly Bytes32[]): Promise<void> => {
+    const head = await rpcChain.block('latest');
+    const states = await contract.states(channelIds, head.number);
+    for (const [index, state] of states.entries()) {
+      const id = channelIds[index];
+      if (id) await deposits.recordState(id, state, head);
+    }
+  };
+  await deposits.completeDeposits();
+  await upkeep.start();
   const voucherTerms: VoucherTerms = {
     price: channels.amount,
     window: channels.window,
@@ -85,7 +102,7 @@ export async function openChannels(
   const searchByDeposit = createDepositSearch({
     ...searchTerms,
     ...{ paid, confirm: parts.confirm },
-    refresh: (ids) => watcher.refresh(ids),
+    refresh,
   });
   const check = createChannelCheck(chain.chainId, chain.domain, chain.asset);
   return {
@@ -104,8 +121,43 @@ export async function openChannels(
           return Promise.resolve(refused(requestId, REFUND_ELSEWHERE));
       }
     },
-    stop: () => watcher.stop(),
+    stop: () => upkeep.stop(),
   };
+}
+
+/** Whoever looks after the channels: what the chain says of them, claims, and the end of refunds. */
+function openUpkeep(
+  config: Config,
+  {
+    store,
+    chain,
+    clock,
+    log,
+    sender: settlement,
+  }: Pick<Parameters<typeof openChannels>[1], 'store' | 'chain' | 'clock' | 'log' | 'sender'>,
+) {
+  const authorizers = chain.relayers.map(({ authorizer }) => authorizer);
+  const rpcChain = createRpcChain(chain.chainId, chain.client);
+  const contract = createChannelContract(rpcChain, chain.client);
+  const books = new ChainBooks(store, clock, chain.chainId);
+  const intents = new IntentBooks(store);
+  const sender = createContractSender({ settlement, intents, chainId: chain.chainId });
+  const costs = createClaimCosts({
+    chain: rpcChain,
+    priorityFeePerGas: SETTLEMENT_DEFAULTS.priorityFeePerGas,
+    ethUsdE6: () => BigInt(Math.round(config.ETH_USD * 1e6)),
+  });
+  const shared = { chain: rpcChain, contract, books, sender, authorizers, costs, clock, log };
+  const claimer = new Claimer({
+    ...shared,
+    settings: {
+      costPercentMax: config.CHANNEL_COST_PERCENT,
+      deadlineMs: config.CHANNEL_CLAIM_SECONDS * 1000,
+    },
+  });
+  const refunds = new Refunds({ ...shared, intents, costPercentMax: REFUND_COST_PERCENT });
+  const upkeep = new ChannelUpkeep({ ...shared, claimer, refunds, everyMs: WATCH_MS });
+  return { upkeep, refunds, contract, rpcChain, costs };
 }
 
 const REFUND_ELSEWHERE = refuse('payment_invalid', 'A refund buys no search.', {

@@ -145,7 +145,9 @@ export async function openPayments(
     payment,
     sale: { offer: () => offered },
   }));
-  const channels = await openChannels(config, { ...parts, paid, confirm, terms });
+  const { sender } = mover;
+  const channels =
+    sender && (await openChannels(config, { ...parts, paid, confirm, terms, sender }));
   const offer: CurrentOffer = () => ({ ...price.offer(), ...channels?.offer() });
   const searchForTransfer = paidFor<PresentedPayment, SearchRequest>((payment) => ({
     payment,

@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import {
   address,
   bytes32,
-  unixMillis,
   usdcUnits,
   type Bytes32,
 } from '../../gateway/ground/domain/units.js';
 import type { Store } from '../../gateway/ground/store/store.js';
 import { ChannelBooks, type CheckedVoucher } from '../../gateway/money/channel-books/books.js';
-import { ChannelChainBooks } from '../../gateway/money/channel-books/chain-books.js';
+import { ChainBooks } from '../../gateway/money/channel-books/chain-books.js';
 import { CHANNEL_MIGRATIONS } from '../../gateway/money/channel-books/migrations.js';
 import { LEDGER_MIGRATIONS } from '../../gateway/money/ledger/migrations.js';
 import { BINDING } from './payments.js';
@@ -28,9 +27,6 @@ export function channelBooks(store: Store, owner: string, searchMsMax = 60_000):
   });
 }
 
-/** The same as the watcher keeps them. */
-export const chainBooks = (store: Store) => new ChannelChainBooks(store, realClock, CHAIN);
-
 /** A channel that is open with this balance, all of it safe. */
 export async function openChannel(store: Store, balance: bigint): Promise<Bytes32> {
   const id = bytes32(random(32));
@@ -41,19 +37,11 @@ export async function openChannel(store: Store, balance: bigint): Promise<Bytes3
     receiverAuthorizer: address(random(20)),
     token: address(random(20)),
   });
-  const books = chainBooks(store);
-  const block = { number: 1n, hash: bytes32(random(32)) };
-  await books.recordStates([
-    {
-      ...{ channelId: id, block, refundNonce: 0n },
-      balance: usdcUnits(balance),
-      claimed: usdcUnits(0n),
-    },
-  ]);
-  await books.recordSafe([
-    { id, onChain: { block, balance: usdcUnits(balance), claimed: usdcUnits(0n), refundNonce: 0n } },
-  ]);
-  await books.recordSync({ syncedBlock: 1n, safeBlock: 1n }, unixMillis(realClock.now()));
+  const state = { balance: usdcUnits(balance), claimed: usdcUnits(0n), refundNonce: 0n };
+  const seen = [{ channelId: id, newest: state, safeBalance: state.balance }];
+  const head = { number: 1n, hash: bytes32(random(32)) };
+  const look = { head, safeBlock: 1n, seen };
+  await new ChainBooks(store, realClock, CHAIN).recordLook(look, realClock.now());
   return id;
 }
 

@@ -1,36 +1,64 @@
 import type { Clock } from '../../ground/domain/ports.js';
-import { bytes32, unixMillis, type Bytes32, type UnixMillis } from '../../ground/domain/units.js';
+import type { Bytes32, UsdcUnits } from '../../ground/domain/units.js';
+import { unixMillis, usdcUnits, type UnixMillis } from '../../ground/domain/units.js';
 import type { Store } from '../../ground/store/store.js';
-import type { Channel, ChainState } from '../channels/channel.js';
+import type { ChainState, Channel } from '../channels/channel.js';
 import { channelOf, type ChannelTx } from './tables.js';
-import { completeDeposit, selectChannel } from './voucher-rows.js';
 
 /** How far the contract's events are known. */
 export interface Sync {
+  /** Events up to here are known. */
   readonly syncedBlock: bigint;
-  /** Events are read again from here on: no reorganization is expected at or below it. */
+  /** No reorganization is expected at or below it. */
   readonly safeBlock: bigint;
   readonly syncedAt: UnixMillis;
 }
 
-/** What a channel is at one block. */
-export interface ReadState extends ChainState {
+/** What the contract says of one channel: in the newest block, and in one that stays. */
+export interface SeenState {
   readonly channelId: Bytes32;
-  readonly block: { readonly number: bigint; readonly hash: Bytes32 };
+  readonly newest: Omit<ChainState, 'block'>;
+  readonly safeBalance: UsdcUnits;
 }
 
-/** Channels and parameters of one statement: both engines take several thousand. */
-const IDS_AT_ONCE = 500;
+/** One look at the contract. */
+export interface Look {
+  readonly head: { readonly number: bigint; readonly hash: Bytes32 };
+  readonly safeBlock: bigint;
+  /** The channels of which something may have changed since the last look. */
+  readonly seen: readonly SeenState[];
+}
 
-/** The books of channels as whoever follows the chain keeps them. */
-export class ChannelChainBooks {
+/** A channel with charged searches that were not claimed. */
+export interface UnclaimedChannel extends Channel {
+  /** When the first of them was charged. */
+  readonly unclaimedSince: UnixMillis;
+}
+
+/** What an operator has in channels. Amounts in atomic units. */
+export interface ChannelTotals {
+  /** Channels with money in them. */
+  readonly open: number;
+  /** Deposited less refunded, withdrawn and claimed: the payers' money. */
+  readonly escrow: UsdcUnits;
+  /** Charged and not claimed: what is lost if it is not claimed in time. */
+  readonly unclaimed: UsdcUnits;
+  /** Channels whose payer has begun to withdraw. */
+  readonly withdrawing: number;
+  /** Unix seconds at which the first of these withdrawals can be finished. */
+  readonly nextWithdrawal?: number;
+}
+
+/** The books of channels, as far as the chain changes them. */
+export class ChainBooks {
   constructor(
     private readonly store: Store,
     private readonly clock: Pick<Clock, 'now'>,
     private readonly chainId: number,
   ) {}
 
-  async sync(): Promise<Sync | undefined> {
+  /** Where the last look ended; undefined before the first. */
+  async lastSync(): Promise<Sync | undefined> {
     const row = await this.store.read((db: ChannelTx) =>
       db
         .selectFrom('channel_syncs')
@@ -38,165 +66,180 @@ export class ChannelChainBooks {
         .where('chain_id', '=', BigInt(this.chainId))
         .executeTakeFirst(),
     );
-    return (
-      row && {
-        syncedBlock: row.synced_block,
-        safeBlock: row.safe_block,
-        syncedAt: unixMillis(Number(row.synced_at)),
-      }
+    if (!row) return undefined;
+    return {
+      syncedBlock: row.synced_block,
+      safeBlock: row.safe_block,
+      syncedAt: unixMillis(Number(row.synced_at)),
+    };
+  }
+
+  /** Channels whose events matter: with money in them, or with something under way. */
+  async watched(): Promise<readonly Bytes32[]> {
+    const rows = await this.store.read((db: ChannelTx) =>
+      db
+        .selectFrom('channels')
+        .select('id')
+        .where('chain_id', '=', BigInt(this.chainId))
+        .where((is) =>
+          is.or([is('balance', '>', 0n), is('charged', '>', 0n), is('frozen_at', 'is not', null)]),
+        )
+        .execute(),
     );
+    return rows.map(({ id }) => id as Bytes32);
+  }
+
+  /** Channels whose state a reorganization may still change: they are asked for at each look. */
+  async unsafe(): Promise<readonly Bytes32[]> {
+    const rows = await this.store.read((db: ChannelTx) =>
+      db
+        .selectFrom('channels')
+        .select('id')
+        .where('chain_id', '=', BigInt(this.chainId))
+        .where((is) =>
+          is.or([
+            is('safe_balance', '<>', is.ref('balance')),
+            is('withdraw_initiated_at_seconds', 'is not', null),
+            is('frozen_at', 'is not', null),
+          ]),
+        )
+        .execute(),
+    );
+    return rows.map(({ id }) => id as Bytes32);
   }
 
   /**
-   * Records that everything up to a block is known. It only ever moves forward: of two gateways the
-   * one that is behind changes nothing.
-   * @param startedAt when the look began: what happened later is not known by it.
+   * Writes down one look: the states that it saw, and how far it went, in one commit. A state of an
+   * older block than the recorded one changes nothing, whichever gateway brings it.
    */
-  recordSync(
-    blocks: Pick<Sync, 'syncedBlock' | 'safeBlock'>,
-    startedAt: UnixMillis,
-  ): Promise<void> {
-    const now = BigInt(startedAt);
+  recordLook({ head, safeBlock, seen }: Look, lookedAt: UnixMillis): Promise<void> {
     return this.store.write(async (tx: ChannelTx) => {
-      const chain_id = BigInt(this.chainId);
-      const values = {
-        synced_block: blocks.syncedBlock,
-        safe_block: blocks.safeBlock,
-        synced_at: now,
+      for (const { channelId, newest, safeBalance } of seen) {
+        const { withdrawal } = newest;
+        await tx
+          .updateTable('channels')
+          .set({
+            balance: newest.balance,
+            claimed: newest.claimed,
+            refund_nonce: newest.refundNonce,
+            withdraw_amount: withdrawal?.amount ?? null,
+            withdraw_initiated_at_seconds: withdrawal ? BigInt(withdrawal.initiatedAt) : null,
+            state_block: head.number,
+            state_block_hash: head.hash,
+            safe_balance: safeBalance,
+          })
+          .where('id', '=', channelId)
+          .where((is) =>
+            is.or([is('state_block', 'is', null), is('state_block', '<=', head.number)]),
+          )
+          .execute();
+      }
+      const sync = {
+        synced_block: head.number,
+        safe_block: safeBlock,
+        synced_at: BigInt(lookedAt),
       };
       await tx
         .insertInto('channel_syncs')
-        .values({ chain_id, ...values })
+        .values({ chain_id: BigInt(this.chainId), ...sync })
         .onConflict((conflict) =>
           conflict
             .column('chain_id')
-            .doUpdateSet(values)
-            .where('channel_syncs.synced_at', '<=', now),
+            .doUpdateSet(sync)
+            .where('channel_syncs.synced_at', '<=', BigInt(lookedAt)),
         )
         .execute();
     });
   }
 
-  /** Those of these ids that are channels of ours. */
-  async known(ids: readonly Bytes32[]): Promise<readonly Bytes32[]> {
-    const known: Bytes32[] = [];
-    for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
-      const some = ids.slice(from, from + IDS_AT_ONCE);
-      const rows = await this.store.read((db: ChannelTx) =>
-        db.selectFrom('channels').select('id').where('id', 'in', some).execute(),
-      );
-      known.push(...rows.map(({ id }) => bytes32(id)));
-    }
-    return known;
+  /** Channels with searches that were charged and not claimed, the longest waiting first. */
+  async unclaimed(): Promise<readonly UnclaimedChannel[]> {
+    const rows = await this.store.read((db: ChannelTx) =>
+      db
+        .selectFrom('channels')
+        .selectAll()
+        .select((of) =>
+          of
+            .selectFrom('channel_vouchers')
+            .select((min) => min.fn.min('charged_at').as('since'))
+            .whereRef('channel_id', '=', 'channels.id')
+            .whereRef('charged_after', '>', 'channels.claimed')
+            .as('since'),
+        )
+        .where('chain_id', '=', BigInt(this.chainId))
+        .whereRef('charged', '>', 'claimed')
+        .orderBy('since')
+        .execute(),
+    );
+    return rows.map((row) => {
+      const since = row.since ?? row.charged_at ?? row.created_at;
+      return { ...channelOf(row), unclaimedSince: unixMillis(Number(since)) };
+    });
   }
 
-  /** Channels whose state may still change without an event: not safe, withdrawing, or frozen. */
-  async unsettled(limit: number): Promise<readonly Channel[]> {
+  /** Channels that a refund has frozen. */
+  async frozen(): Promise<readonly Channel[]> {
     const rows = await this.store.read((db: ChannelTx) =>
       db
         .selectFrom('channels')
         .selectAll()
         .where('chain_id', '=', BigInt(this.chainId))
-        .where((row) =>
-          row.or([
-            row('safe_balance', '<>', row.ref('balance')),
-            row('withdraw_initiated_at_seconds', 'is not', null),
-            row('frozen_at', 'is not', null),
-          ]),
-        )
-        .limit(limit)
+        .where('frozen_at', 'is not', null)
         .execute(),
     );
     return rows.map(channelOf);
   }
 
   /**
-   * Records what the contract says. A state that is the recorded one keeps its older block, so that
-   * it becomes safe in time; a state of an older block than the recorded one changes nothing.
+   * Freezes a channel for a refund. Undefined when it is frozen already, or when searches run: what
+   * they will be charged must stay claimable.
    */
-  recordStates(states: readonly ReadState[]): Promise<void> {
+  freeze(channelId: Bytes32): Promise<Channel | undefined> {
     return this.store.write(async (tx: ChannelTx) => {
-      for (const state of states) {
-        const { channelId, block, balance, claimed, refundNonce, withdrawal } = state;
-        const before = await selectChannel(tx, channelId);
-        if (!before || isSame(channelOf(before).onChain, state)) continue;
-        if (before.state_block !== null && before.state_block > block.number) continue;
-        await tx
-          .updateTable('channels')
-          .set({
-            ...{ balance, claimed, refund_nonce: refundNonce },
-            withdraw_amount: withdrawal?.amount ?? null,
-            withdraw_initiated_at_seconds:
-              withdrawal === undefined ? null : BigInt(withdrawal.initiatedAt),
-            ...{ state_block: block.number, state_block_hash: block.hash },
-            // What was safe stays safe, unless it has left the channel since.
-            ...(balance < before.safe_balance && { safe_balance: balance }),
-          })
-          .where('id', '=', channelId)
-          .execute();
-      }
+      const row = await tx
+        .updateTable('channels')
+        .set({ frozen_at: BigInt(this.clock.now()) })
+        .where('id', '=', channelId)
+        .where('frozen_at', 'is', null)
+        .where('reserved', '=', 0n)
+        .returningAll()
+        .executeTakeFirst();
+      return row && channelOf(row);
     });
   }
 
-  /** The balances of these channels are safe: their blocks are below the safe head. */
-  recordSafe(channels: readonly Pick<Channel, 'id' | 'onChain'>[]): Promise<void> {
+  /** Ends a freeze: the refund is final, or can never be made. */
+  thaw(channelId: Bytes32): Promise<void> {
     return this.store.write(async (tx: ChannelTx) => {
-      for (const { id, onChain } of channels) {
-        await tx
-          .updateTable('channels')
-          .set((row) => ({ safe_balance: row.ref('balance') }))
-          .where('id', '=', id)
-          .where('state_block_hash', '=', onChain.block?.hash ?? '')
-          .execute();
-      }
+      await tx
+        .updateTable('channels')
+        .set({ frozen_at: null })
+        .where('id', '=', channelId)
+        .execute();
     });
   }
 
-  /** The blocks of these states have left the chain, but what they said holds at a later block. */
-  recordMoved(states: readonly ReadState[]): Promise<void> {
-    return this.store.write(async (tx: ChannelTx) => {
-      for (const { channelId, block } of states) {
-        await tx
-          .updateTable('channels')
-          .set({ state_block: block.number, state_block_hash: block.hash })
-          .where('id', '=', channelId)
-          .execute();
-      }
-    });
-  }
-
-  /** Charges vouchers whose deposits have settled while nobody waited. Returns how many. */
-  async completeDeposits(): Promise<number> {
-    const open = await this.store.read((db: ChannelTx) =>
+  async totals(): Promise<ChannelTotals> {
+    const rows = await this.store.read((db: ChannelTx) =>
       db
-        .selectFrom('channel_vouchers')
-        .innerJoin('payments', 'payments.id', 'channel_vouchers.payment_id')
-        .select(['channel_id', 'cumulative'])
-        .where('channel_vouchers.charged_at', 'is', null)
-        .where('payments.settled_at', 'is not', null)
-        .limit(IDS_AT_ONCE)
+        .selectFrom('channels')
+        .select(['balance', 'claimed', 'charged', 'withdraw_delay_seconds as delay'])
+        .select('withdraw_initiated_at_seconds as initiated')
+        .where('chain_id', '=', BigInt(this.chainId))
+        .where((is) => is.or([is('balance', '>', 0n), is('charged', '>', is.ref('claimed'))]))
         .execute(),
     );
-    for (const { channel_id, cumulative } of open) {
-      await this.store.write((tx: ChannelTx) =>
-        completeDeposit(
-          tx,
-          { channelId: bytes32(channel_id), cumulative },
-          BigInt(this.clock.now()),
-        ),
-      );
-    }
-    return open.length;
+    const sum = (of: (row: (typeof rows)[number]) => bigint): UsdcUnits =>
+      usdcUnits(rows.reduce((total, row) => total + of(row), 0n));
+    const ends = rows.flatMap(({ initiated, delay }) =>
+      initiated === null ? [] : [Number(initiated + delay)],
+    );
+    return {
+      open: rows.filter(({ balance }) => balance > 0n).length,
+      escrow: sum(({ balance, claimed }) => balance - claimed),
+      unclaimed: sum(({ charged, claimed }) => (charged > claimed ? charged - claimed : 0n)),
+      withdrawing: ends.length,
+      ...(ends.length > 0 && { nextWithdrawal: Math.min(...ends) }),
+    };
   }
-}
-
-function isSame(a: ChainState, b: ChainState): boolean {
-  return (
-    a.block !== undefined &&
-    a.balance === b.balance &&
-    a.claimed === b.claimed &&
-    a.refundNonce === b.refundNonce &&
-    a.withdrawal?.initiatedAt === b.withdrawal?.initiatedAt &&
-    a.withdrawal?.amount === b.withdrawal?.amount
-  );
 }
