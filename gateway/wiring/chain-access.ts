@@ -11,6 +11,8 @@ import type { DevFacts } from '../dev/facts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { address, type Address } from '../ground/domain/units.js';
 import type { Metrics } from '../ground/observe/metrics.js';
+import type { Authorizer } from '../money/claims/authorizer.js';
+import type { Signer } from '../money/settlement/signer.js';
 import { localRelayer, openRelayers, type RelayerKey } from './relayers.js';
 
 /** The chain on which payments are made, checked and ready. */
@@ -20,7 +22,9 @@ export interface ChainAccess {
   readonly domain: { readonly name: string; readonly version: string };
   readonly payTo: Address;
   /** The accounts that send the transfers; none where a facilitator does. */
-  readonly relayers: readonly RelayerKey[];
+  readonly relayers: readonly Signer[];
+  /** The keys that channels may name to sign their claims: those of the relayers. */
+  readonly authorizers: readonly Authorizer[];
   readonly facilitator?: FacilitatorConfig;
   /** Milliseconds from block to block. */
   readonly blockTimeMs: number;
@@ -109,8 +113,8 @@ async function findChain(config: Config, log: Log): Promise<ChainSource> {
   const { mover } = chain;
   const how =
     'facilitatorUrl' in mover
-      ? { relayers: [], facilitator: mover }
-      : { relayers: await openRelayers(mover) };
+      ? { relayers: [], authorizers: [], facilitator: mover }
+      : keysOf(await openRelayers(mover));
   refusePublicAccounts(chain.payTo, how.relayers);
   return {
     rpcUrls: chain.rpcUrls,
@@ -121,8 +125,13 @@ async function findChain(config: Config, log: Log): Promise<ChainSource> {
   };
 }
 
+/** What one key signs: transactions, and the claims of channels. */
+function keysOf(relayers: readonly RelayerKey[]) {
+  return { relayers, authorizers: relayers.map(({ authorizer }) => authorizer) };
+}
+
 /** @throws ConfigError when everybody knows the key of an account that real money would go to. */
-function refusePublicAccounts(payTo: Address, relayers: readonly RelayerKey[]): void {
+function refusePublicAccounts(payTo: Address, relayers: readonly Signer[]): void {
   const known = (setting: string) =>
     `${setting} is an account whose key is public: it comes with a development tool, and anybody ` +
     'can take what it holds. Make a new key that only you know.';
@@ -151,7 +160,7 @@ async function startLocal(
   return {
     rpcUrls: [local.rpcUrl],
     payTo: address(local.payTo),
-    relayers: [localRelayer(local.relayerPrivateKey)],
+    ...keysOf([localRelayer(local.relayerPrivateKey)]),
     blockTimeMs,
     dev: local,
     stop: () => local.stop(),

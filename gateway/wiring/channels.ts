@@ -1,4 +1,4 @@
-import { isRefusal, refuse } from '../ground/domain/refusal.js';
+import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import type { Clock, Log } from '../ground/domain/ports.js';
 import { usdcUnits, type Bytes32 } from '../ground/domain/units.js';
 import type { Store } from '../ground/store/store.js';
@@ -17,11 +17,12 @@ import { createRpcChain } from '../money/settlement/rpc-chain.js';
 import { SETTLEMENT_DEFAULTS } from '../money/settlement/settings.js';
 import { BATCH_SETTLEMENT } from '../money/x402/channel-payload.js';
 import { channelReasons } from '../money/x402/channel-reasons.js';
-import type { PresentedPayment } from '../money/x402/payment.js';
+import { decodePaymentSignature, type PresentedPayment } from '../money/x402/payment.js';
 import type { ChannelTerms, Offer, PaymentTerms } from '../money/x402/terms.js';
 import type { Ledger } from '../money/ledger/ledger.js';
 import { createDepositSearch, type DepositSearchParts } from '../search/deposit.js';
 import type { SearchParts } from '../search/pipeline.js';
+import { createRefund, type RefundReply } from '../search/refund.js';
 import { refused } from '../search/reply.js';
 import { createVoucherSearch, type VoucherTerms } from '../search/voucher.js';
 import type { ChainAccess } from './chain-access.js';
@@ -34,11 +35,14 @@ export interface Channels {
   /** Whether a payment is one of a channel. */
   takes(payment: PresentedPayment): boolean;
   readonly search: SearchParts<PresentedPayment>['searchForPayment'];
+  /** Gives back what the refund in a payment header asks for. */
+  readonly refund: (header: string, requestId: string) => Promise<RefundReply>;
   stop(): Promise<void>;
 }
 
-/** Milliseconds between looks at the contract's events. */
-const WATCH_MS = 15_000;
+/** Blocks from one look at the contract's events to the next, and the least time between them. */
+const WATCH_BLOCKS = 5;
+const WATCH_MS_MIN = 1000;
 /** Milliseconds by which a search may outlast its time limit, before its voucher is given back. */
 const SEARCH_SLACK_MS = 1000;
 /** The share of what a channel has earned that its refund may cost, in hundredths. */
@@ -62,8 +66,8 @@ export async function openChannels(
     readonly sender: Parameters<typeof createContractSender>[0]['settlement'];
   },
 ): Promise<Channels | undefined> {
-  const { store, chain, clock, log, terms, paid } = parts;
-  const [authorizer] = chain.relayers;
+  const { store, chain, clock, terms, paid } = parts;
+  const [authorizer] = chain.authorizers;
   if (!config.CHANNELS || !authorizer) return undefined;
   const withdrawDelaySeconds = config.CHANNEL_WITHDRAW_DELAY_SECONDS;
   const channels: ChannelTerms = {
@@ -74,14 +78,15 @@ export async function openChannels(
     window: usdcUnits(config.PRICE_USD * BigInt(config.CHANNEL_WINDOW)),
   };
   const sale: ChannelSale = { terms, channels, minDeposit: channels.minDeposit };
+  // A third of the delay is left to claim in, when a withdrawal turns up at the last moment.
+  const marginMs = (withdrawDelaySeconds * 1000) / 3;
   const books = new ChannelBooks({
     ...{ store, clock, chainId: chain.chainId, owner: paid.ledger.owner },
     searchMsMax: config.UPSTREAM_TIMEOUT_MS + SEARCH_SLACK_MS,
-    // A third of the delay is left to claim in, when a withdrawal turns up at the last moment.
-    claimMarginMs: (withdrawDelaySeconds * 1000) / 3,
+    claimMarginMs: marginMs,
   });
   const deposits = new DepositBooks(store, clock);
-  const { upkeep, contract, rpcChain } = openUpkeep(config, parts);
+  const { upkeep, refunds, contract, rpcChain } = openUpkeep(config, parts);
   const refresh = async (channelIds: readonly Bytes32[]): Promise<void> => {
     const head = await rpcChain.block('latest');
     const states = await contract.states(channelIds, head.number);
@@ -104,6 +109,12 @@ export async function openChannels(
     ...{ paid, confirm: parts.confirm },
     refresh,
   });
+  const refund = createRefund({
+    ...{ books, refunds, refresh: ({ id }) => refresh([id]) },
+    freshness: () =>
+      Promise.resolve({ syncedAt: upkeep.sync?.syncedAt, now: clock.now(), marginMs }),
+    waitMs: config.SETTLEMENT_WAIT_MS,
+  });
   const check = createChannelCheck(chain.chainId, chain.domain, chain.asset);
   return {
     offer: () => ({ channels }),
@@ -121,6 +132,15 @@ export async function openChannels(
           return Promise.resolve(refused(requestId, REFUND_ELSEWHERE));
       }
     },
+    refund: async (header, requestId) => {
+      const presented = decodePaymentSignature(header);
+      if (isRefusal(presented)) return { kind: 'refused', requestId, refusal: presented };
+      const checked = check(presented, sale);
+      if (isRefusal(checked)) return refusedRefund(requestId, checked);
+      return checked.kind === 'refund'
+        ? refund(checked.payment, requestId)
+        : refusedRefund(requestId, SEARCH_ELSEWHERE);
+    },
     stop: () => upkeep.stop(),
   };
 }
@@ -136,7 +156,7 @@ function openUpkeep(
     sender: settlement,
   }: Pick<Parameters<typeof openChannels>[1], 'store' | 'chain' | 'clock' | 'log' | 'sender'>,
 ) {
-  const authorizers = chain.relayers.map(({ authorizer }) => authorizer);
+  const { authorizers } = chain;
   const rpcChain = createRpcChain(chain.chainId, chain.client);
   const contract = createChannelContract(rpcChain, chain.client);
   const books = new ChainBooks(store, clock, chain.chainId);
@@ -156,9 +176,21 @@ function openUpkeep(
     },
   });
   const refunds = new Refunds({ ...shared, intents, costPercentMax: REFUND_COST_PERCENT });
-  const upkeep = new ChannelUpkeep({ ...shared, claimer, refunds, everyMs: WATCH_MS });
+  const everyMs = Math.max(WATCH_BLOCKS * chain.blockTimeMs, WATCH_MS_MIN);
+  const upkeep = new ChannelUpkeep({ ...shared, claimer, refunds, everyMs });
   return { upkeep, refunds, contract, rpcChain, costs };
 }
+
+function refusedRefund(requestId: string, refusal: Refusal): RefundReply {
+  const offer = { error: refusal.reason ?? refusal.code };
+  return { kind: 'refused', requestId, refusal, offer };
+}
+
+const SEARCH_ELSEWHERE = refuse(
+  'payment_invalid',
+  'Only refunds are taken here. Searches are paid for at POST /search.',
+  { reason: channelReasons.payloadType },
+);
 
 const REFUND_ELSEWHERE = refuse('payment_invalid', 'A refund buys no search.', {
   reason: channelReasons.payloadType,

@@ -14,7 +14,7 @@ import { createCodeLookup, createPayerGate } from '../money/payment/code-lookup.
 import { createStatusProofCheck } from '../money/payment/status-proof.js';
 import { createVerifier, type Sale } from '../money/payment/verifier.js';
 import type { SearchRequest } from '../../search-core/contract.js';
-import { openChannels } from './channels.js';
+import { openChannels, type Channels } from './channels.js';
 import { createPaidSearch } from '../search/paid.js';
 import type { Verifier } from '../search/paid-ports.js';
 import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
@@ -42,6 +42,8 @@ export interface Payments extends Pick<
   readonly wire: PaymentWire;
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
+  /** Gives back what is left in a channel; absent where channels are off. */
+  readonly refund?: Channels['refund'];
   readonly topUps: TopUpPayments;
   /** What a payer may ask about a payment. */
   readonly inquiry: PaymentInquiry;
@@ -156,6 +158,7 @@ export async function openPayments(
   return {
     wire: createWire(offer, config.X402_V1),
     offer,
+    ...(channels && { refund: channels.refund }),
     inquiry: openInquiry(config, parts),
     topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
     readPayment: (version, value) =>

@@ -1,10 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  address,
-  bytes32,
-  usdcUnits,
-  type Bytes32,
-} from '../../gateway/ground/domain/units.js';
+import { address, bytes32, usdcUnits, type Bytes32 } from '../../gateway/ground/domain/units.js';
 import type { Store } from '../../gateway/ground/store/store.js';
 import { ChannelBooks, type CheckedVoucher } from '../../gateway/money/channel-books/books.js';
 import { ChainBooks } from '../../gateway/money/channel-books/chain-books.js';

@@ -34,10 +34,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     stores = [...new Set([first, second])];
     store = first.store;
     const owners = engine === 'PostgreSQL' ? (['one', 'two'] as const) : (['one', 'one'] as const);
-    gateways = [
-      channelBooks(first.store, owners[0]),
-      channelBooks(second.store, owners[1]),
-    ];
+    gateways = [channelBooks(first.store, owners[0]), channelBooks(second.store, owners[1])];
   });
   afterEach(async () => {
     for (const one of stores) await one.discard();
@@ -70,9 +67,9 @@ describe.each(ENGINES)('on %s', (engine) => {
       }
     };
     const charged = await Promise.all(Array.from({ length: 64 }, (_, at) => buy(63 - at)));
-    expect(charged.map((one) => one?.after.charged).toSorted((a, b) => Number((a ?? 0n) - (b ?? 0n)))).toEqual(
-      Array.from({ length: 64 }, (_, at) => BigInt(at + 1) * 50n),
-    );
+    expect(
+      charged.map((one) => one?.after.charged).toSorted((a, b) => Number((a ?? 0n) - (b ?? 0n))),
+    ).toEqual(Array.from({ length: 64 }, (_, at) => BigInt(at + 1) * 50n));
     const channel = await gateways[0].find(id);
     expect(channel).toMatchObject({ charged: 3200n, signed: 3200n, reserved: 0 });
     expect(channel && brokenInvariants(channel)).toEqual([]);
