@@ -30,8 +30,11 @@ export interface DepositSearchParts {
   confirm: PaidSearchParts<never>['verifier']['confirm'];
   readonly books: ChannelBooks;
   readonly terms: () => VoucherTerms;
-  /** Reads what the contract says about a channel into the books. @throws as the chain does. */
-  readonly refresh: (channelIds: readonly Bytes32[]) => Promise<void>;
+  /**
+   * Reads what the contract says about a channel, at the newest block and not before this one, into
+   * the books. @throws as the chain does.
+   */
+  readonly refresh: (channelId: Bytes32, notBefore: bigint) => Promise<void>;
 }
 
 interface DepositPurchase extends VoucherPurchase {
@@ -70,8 +73,9 @@ export function createDepositSearch(parts: DepositSearchParts) {
   /** The charge of a deposit that has settled, and the channel as the chain tells it then. */
   const complete = async (deposit: CheckedDeposit, receipt: Receipt): Promise<Receipt> => {
     const { channelId, config } = deposit;
+    const settled = await parts.paid.ledger.find(deposit.authorization);
     // What cannot be read now is read at the watcher's next look.
-    await refresh([channelId]).catch(() => undefined);
+    await refresh(channelId, settled?.block?.number ?? 0n).catch(() => undefined);
     const charged = await books.completeDeposit(deposit);
     const moved = 'transaction' in receipt && 'amount' in receipt ? { moved: receipt } : {};
     const { chainId, payer } = receipt;

@@ -19,7 +19,7 @@ export interface RefundParts {
   readonly books: Pick<ChannelBooks, 'find'>;
   readonly refunds: Pick<Refunds, 'refund'>;
   /** How fresh the knowledge of the chain is. */
-  freshness(): Promise<Freshness>;
+  freshness(): Freshness;
   /** Reads what the contract says about a channel into the books. @throws as the chain does. */
   refresh(channel: Channel): Promise<void>;
   /** Milliseconds for which a payer waits for the refund's block. */
@@ -40,7 +40,7 @@ export function createRefund(parts: RefundParts) {
     };
     const channel = await books.find(asked.channelId);
     if (!channel) return no(UNKNOWN_CHANNEL);
-    const status = statusOf(channel, await parts.freshness());
+    const status = statusOf(channel, parts.freshness());
     if (status === 'withdrawing' || status === 'frozen' || status === 'stale')
       return no(refuseVoucher(status), channel);
     if (asked.cumulative !== channel.charged) return no(refuseVoucher('amount-mismatch'), channel);

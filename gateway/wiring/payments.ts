@@ -167,7 +167,7 @@ export async function openPayments(
       channels?.takes(payment)
         ? channels.search(payment, purchase, signal)
         : searchForTransfer(payment, purchase, signal),
-    figures: () => figuresOf(settlement.health()),
+    figures: () => [...figuresOf(settlement.health()), ...(channels?.figures() ?? [])],
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       await price.stop();

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { decodePaymentRequiredHeader } from '@x402/core/http';
+import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from '@x402/core/http';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { x402Client } from '@x402/core/client';
+import type { PaymentRequired } from '@x402/core/types';
 import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client';
 import { wrapFetchWithPayment } from '@x402/fetch';
 import { receiptOf } from '../support/pay.js';
 import { reachDevChain, type Payer } from '../support/chain.js';
+import { goodAnswer, startFakeSearchCore } from '../support/fake-search-core.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 let service: TestService;
@@ -133,3 +136,59 @@ describe('one voucher', () => {
     });
   });
 });
+
+test('a tool call pays with a deposit by _meta, and the deposit pays for no other search', async () => {
+  const payer = await chain.newPayer({ usdc: 1_000_000n });
+  const scheme = new BatchSettlementEvmScheme(payer.account);
+  const wallet = new x402Client().register('eip155:8453', scheme);
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: 'auto' } },
+  );
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${service.gatewayUrl}/mcp`)));
+  const call = { name: 'search', arguments: { query: 'bread' } };
+  const asked = await client.callTool(call);
+  const required = asked.structuredContent as PaymentRequired;
+  const deposit = await wallet.createPaymentPayload(required);
+  const first = await client.callTool({ ...call, _meta: { 'x402/payment': deposit } });
+  expect(first._meta?.['x402/payment-response']).toMatchObject({
+    ...{ success: true, amount: '50000' },
+    extra: { channelState: { chargedCumulativeAmount: '50' } },
+  });
+  // Sent again for another search, its voucher is a correction.
+  const other = { name: 'search', arguments: { query: 'tides' } };
+  const spent = await client.callTool({ ...other, _meta: { 'x402/payment': deposit } });
+  expect(spent.isError).toBe(true);
+  await client.close();
+}, 30_000);
+
+test('a search that fails sends no deposit, and the same deposit pays for it when it comes again', async () => {
+  const core = await startFakeSearchCore();
+  const faulty = await startTestService({ env: { CHANNELS: 'on', SEARCH_CORE_URL: core.url } });
+  try {
+    const other = await reachDevChain(faulty.dev.rpcUrl);
+    const payer = await other.newPayer({ usdc: 1_000_000n });
+    const wallet = new x402Client().register(
+      'eip155:8453',
+      new BatchSettlementEvmScheme(payer.account),
+    );
+    const body = { query: 'bread' };
+    const unpaid = await faulty.search(body);
+    const challenge = decodePaymentRequiredHeader(unpaid.headers.get('payment-required') ?? '');
+    const payment = encodePaymentSignatureHeader(await wallet.createPaymentPayload(challenge));
+    core.behave((_, response) => response.writeHead(500).end());
+    const failed = await faulty.search(body, { 'payment-signature': payment });
+    expect(failed.status).toBe(502);
+    expect(await other.balance(payer.address)).toBe(1_000_000n);
+    core.behave((request, response) => response.end(goodAnswer(request)));
+    const paid = await faulty.search(body, { 'payment-signature': payment });
+    expect(paid.status).toBe(200);
+    expect(await other.balance(payer.address)).toBe(950_000n);
+    expect(receiptOf(paid).extra).toMatchObject({
+      channelState: { balance: '50000', chargedCumulativeAmount: '50' },
+    });
+  } finally {
+    await faulty.stop();
+    await core.stop();
+  }
+}, 60_000);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ground/domain/ports.js';
 import type { Bytes32, Hex } from '../../ground/domain/units.js';
-import { unixMillis } from '../../ground/domain/units.js';
+import { unixMillis, type UnixMillis } from '../../ground/domain/units.js';
 import type { Store } from '../../ground/store/store.js';
 import { mayDeposit, mayVouch, statusOf, type Channel } from '../channels/channel.js';
 import { judgeVoucher, type VoucherAsk } from '../channels/rules.js';
@@ -10,6 +10,7 @@ import {
   addReserved,
   chargeVoucher,
   completeDeposit,
+  NotHeld,
   own,
   selectChannel,
   selectVoucher,
@@ -40,8 +41,13 @@ export interface ChannelBookParts {
   readonly claimMarginMs: number;
 }
 
+/** Milliseconds for which the time of the last look at the chain is remembered. */
+const SYNC_MS = 1000;
+
 /** The books of channels, as far as one search needs them. Every method that writes is durable. */
 export class ChannelBooks {
+  #sync: { readonly readAt: UnixMillis; readonly syncedAt: UnixMillis } | undefined;
+
   constructor(private readonly parts: ChannelBookParts) {}
 
   async find(channelId: Bytes32): Promise<Channel | undefined> {
@@ -82,11 +88,14 @@ export class ChannelBooks {
       if (!known) return { kind: 'unknown' };
       const row = await this.#withoutVoid(tx, known);
       const channel = channelOf(row);
+      const because = (await this.#objection(tx, channel, voucher)) ?? rulesOf(channel, voucher);
+      const reserved = because ? undefined : await this.#insert(tx, row, voucher);
+      if (reserved) return { kind: 'reserved', channel: reserved };
+      // It was presented before, which goes before whatever is wrong with it now.
       const used = await selectVoucher(tx, voucher.channelId, voucher.cumulative);
       if (used) return usedVoucher(used, channel);
-      const because = (await this.#objection(tx, channel, voucher)) ?? rulesOf(channel, voucher);
-      if (because) return { kind: 'refused', because, channel };
-      return { kind: 'reserved', channel: await this.#insert(tx, row, voucher) };
+      if (!because) throw new Error('a voucher is neither free nor taken');
+      return { kind: 'refused', because, channel };
     });
   }
 
@@ -135,10 +144,19 @@ export class ChannelBooks {
    * Stores the reply and charges the channel, in one commit. Undefined when the reservation is not
    * ours any more: nothing was charged, and the reply must not leave.
    */
-  charge(voucher: HeldVoucher, body: Uint8Array): Promise<ChargedVoucher | undefined> {
-    return this.parts.store.write((tx: ChannelTx) =>
-      chargeVoucher(tx, voucher, body, BigInt(this.parts.clock.now())),
-    );
+  async charge(
+    voucher: HeldVoucher & Pick<CheckedVoucher, 'price'>,
+    body: Uint8Array,
+  ): Promise<ChargedVoucher | undefined> {
+    const { store, clock } = this.parts;
+    try {
+      return await store.write((tx: ChannelTx) =>
+        chargeVoucher(tx, voucher, body, BigInt(clock.now())),
+      );
+    } catch (error) {
+      if (error instanceof NotHeld) return undefined;
+      throw error;
+    }
   }
 
   /** Gives back the voucher that came with a deposit whose search has failed. */
@@ -176,11 +194,13 @@ export class ChannelBooks {
       .where('channel_id', '=', row.id)
       .where('charged_at', 'is', null)
       .execute();
-    const oldest = BigInt(clock.now() - searchMsMax);
+    const now = clock.now();
     const isVoid = (one: (typeof open)[number]): boolean => {
       if (one.released_at !== null || one.failed_at !== null) return true;
       if (one.payment_id !== null && one.served_at !== null) return false;
-      return one.since < oldest || (store.isExclusive && one.holder !== owner);
+      // Between its voucher and its reply a deposit has a few commits of its own.
+      const msMax = one.payment_id === null ? searchMsMax : 2 * searchMsMax;
+      return one.since < BigInt(now - msMax) || (store.isExclusive && one.holder !== owner);
     };
     const gone = open.filter(isVoid).map(({ cumulative }) => cumulative);
     if (gone.length === 0) return row;
@@ -197,21 +217,35 @@ export class ChannelBooks {
     channel: Channel,
     { deposit }: CheckedVoucher,
   ): Promise<VoucherObjection | undefined> {
-    const { clock, chainId, claimMarginMs } = this.parts;
-    const sync = await tx
-      .selectFrom('channel_syncs')
-      .select('synced_at')
-      .where('chain_id', '=', BigInt(chainId))
-      .executeTakeFirst();
-    const syncedAt = sync && unixMillis(Number(sync.synced_at));
+    const { clock, claimMarginMs } = this.parts;
+    const syncedAt = await this.#syncedAt(tx);
     const status = statusOf(channel, { syncedAt, now: clock.now(), marginMs: claimMarginMs });
     if (deposit > 0n ? mayDeposit(status) : mayVouch(status)) return undefined;
     return status === 'empty' || status === 'open' ? 'exceeds-balance' : status;
   }
 
-  async #insert(tx: ChannelTx, row: ChannelRow, voucher: CheckedVoucher): Promise<Channel> {
+  /** When the chain was last looked at, remembered for a moment: what is remembered is only older. */
+  async #syncedAt(tx: ChannelTx): Promise<UnixMillis | undefined> {
+    const now = this.parts.clock.now();
+    if (this.#sync && Math.abs(now - this.#sync.readAt) < SYNC_MS) return this.#sync.syncedAt;
+    const row = await tx
+      .selectFrom('channel_syncs')
+      .select('synced_at')
+      .where('chain_id', '=', BigInt(this.parts.chainId))
+      .executeTakeFirst();
+    if (!row) return undefined;
+    this.#sync = { readAt: now, syncedAt: unixMillis(Number(row.synced_at)) };
+    return this.#sync.syncedAt;
+  }
+
+  /** Undefined where the voucher was presented before. */
+  async #insert(
+    tx: ChannelTx,
+    row: ChannelRow,
+    voucher: CheckedVoucher,
+  ): Promise<Channel | undefined> {
     const { cumulative, signature } = voucher;
-    await tx
+    const inserted = await tx
       .insertInto('channel_vouchers')
       .values({
         channel_id: voucher.channelId,
@@ -222,7 +256,10 @@ export class ChannelBooks {
         price: voucher.price,
         reserved_at: BigInt(this.parts.clock.now()),
       })
-      .execute();
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('cumulative')
+      .executeTakeFirst();
+    if (!inserted) return undefined;
     // Always written: two gateways that reserve at once conflict here, and one looks again.
     const changed = await tx
       .updateTable('channels')

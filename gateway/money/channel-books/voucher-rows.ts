@@ -67,41 +67,46 @@ export async function addReserved(
     .executeTakeFirstOrThrow();
 }
 
-/** Charges a voucher that this request holds, and stores its reply; undefined when it does not hold it. */
+/** The reservation is not this request's any more; what the transaction did is undone. */
+export class NotHeld extends Error {}
+
+/**
+ * Charges a voucher that this request holds, and stores its reply.
+ * @throws NotHeld, which has to undo the transaction.
+ */
 export async function chargeVoucher(
   tx: ChannelTx,
-  voucher: HeldVoucher,
+  voucher: HeldVoucher & { readonly price: bigint },
   body: Uint8Array | null,
   now: bigint,
-): Promise<ChargedVoucher | undefined> {
-  const held = await own(tx, voucher)
-    .set({ charged_at: now })
-    .returning('price')
-    .executeTakeFirst();
-  if (!held) return undefined;
+): Promise<ChargedVoucher> {
+  const { channelId, price } = voucher;
   const channel = await tx
     .updateTable('channels')
     .set((row) => ({
-      charged: row('charged', '+', held.price),
+      charged: row('charged', '+', price),
       reserved: row('reserved', '-', 1n),
       charged_at: now,
     }))
-    .where('id', '=', voucher.channelId)
+    .where('id', '=', channelId)
+    .where('reserved', '>', 0n)
+    .where((row) => row(row('charged', '+', price), '<=', row.ref('signed')))
     .returningAll()
-    .executeTakeFirstOrThrow();
-  const row = await tx
-    .updateTable('channel_vouchers')
+    .executeTakeFirst();
+  if (!channel) throw new NotHeld();
+  const row = await own(tx, voucher)
     .set({
+      charged_at: now,
       reply_body: body,
       charged_after: channel.charged,
       balance_after: channel.balance,
       claimed_after: channel.claimed,
       refund_nonce_after: channel.refund_nonce,
     })
-    .where('channel_id', '=', voucher.channelId)
-    .where('cumulative', '=', voucher.cumulative)
+    .where('price', '=', price)
     .returningAll()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (!row) throw new NotHeld();
   return chargedOf(row);
 }
 
@@ -121,6 +126,7 @@ export async function completeDeposit(
     .where('id', '=', voucher.payment_id)
     .executeTakeFirst();
   if (!payment || (payment.settled_at ?? payment.preconfirmed_at) === null) return undefined;
-  const held = { channelId, cumulative, requestId: voucher.request_id };
+  const { request_id: requestId, price } = voucher;
+  const held = { channelId, cumulative, requestId, price };
   return chargeVoucher(tx, held, payment.reply_body, now);
 }

@@ -1,7 +1,5 @@
-import { DEPOSIT_COLLECTOR_ADDRESS } from '../../../contracts-abi/batch-settlement.js';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
 import {
-  address,
   parseAddress,
   unixSeconds,
   usdcUnits,
@@ -10,6 +8,7 @@ import {
   type Hex,
 } from '../../ground/domain/units.js';
 import type { SignedAuthorization } from '../payment/authorization.js';
+import { DEPOSIT_COLLECTOR } from '../payment/deposit.js';
 import { createRecover, isCanonical, isKeySignature } from '../payment/signature.js';
 import {
   BATCH_SETTLEMENT,
@@ -23,9 +22,6 @@ import type { AcceptedRequirements, PresentedPayment } from '../x402/payment.js'
 import { reasons } from '../x402/reasons.js';
 import type { ChannelTerms, PaymentTerms } from '../x402/terms.js';
 import { createChannelDigests, createDepositDigest, depositNonce } from './digests.js';
-
-/** What the deposits' tokens go to first. */
-export const DEPOSIT_COLLECTOR = address(DEPOSIT_COLLECTOR_ADDRESS);
 
 /** Recovered signers that are remembered, at about 500 bytes each. */
 const SIGNERS_MAX = 4096;

@@ -3,6 +3,8 @@ import { CLAIM_ROW_BYTES, CLAIM_ROW_GAS } from './calls.js';
 
 /** What the contract's calls cost now, in atomic units of USDC, rounded up. */
 export interface ClaimCosts {
+  /** A deposit that shares no transaction. */
+  deposit(): Promise<bigint>;
   /** One more row of a claim, with its share of publishing on the layer below. */
   claimRow(): Promise<bigint>;
   /** Paying out what was claimed. */
@@ -11,6 +13,9 @@ export interface ClaimCosts {
   refund(): Promise<bigint>;
 }
 
+/** What a channel's first deposit costs, and its calldata: measured. */
+const DEPOSIT_GAS_USED = 131_100n;
+const DEPOSIT_BYTES = 612;
 /** What `settle` costs inside a claim's transaction: measured. */
 const SWEEP_GAS_USED = 45_800n;
 /** What claim and refund cost in one transaction, and their calldata: measured. */
@@ -36,6 +41,7 @@ export function createClaimCosts(parts: {
     return (wei * ethUsdE6() + WEI_PER_UNIT - 1n) / WEI_PER_UNIT;
   };
   return {
+    deposit: () => cost(DEPOSIT_GAS_USED, DEPOSIT_BYTES),
     claimRow: () => cost(CLAIM_ROW_GAS, CLAIM_ROW_BYTES),
     sweep: () => cost(SWEEP_GAS_USED, SWEEP_BYTES),
     refund: () => cost(REFUND_GAS_USED, REFUND_BYTES),

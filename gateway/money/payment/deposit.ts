@@ -1,6 +1,7 @@
 import { encodeFunctionData } from 'viem';
 import {
   BATCH_SETTLEMENT_ADDRESS,
+  DEPOSIT_COLLECTOR_ADDRESS,
   batchSettlementAbi,
   depositCollectorData,
 } from '../../../contracts-abi/batch-settlement.js';
@@ -9,6 +10,8 @@ import type { Deposit, SignedAuthorization } from './authorization.js';
 
 /** The contract that holds all channels. */
 export const SETTLEMENT_CONTRACT = address(BATCH_SETTLEMENT_ADDRESS);
+/** What deposits by EIP-3009 are paid to, everybody's: it hands them on to that contract. */
+export const DEPOSIT_COLLECTOR = address(DEPOSIT_COLLECTOR_ADDRESS);
 
 /**
  * The call that puts a deposit into its channel. Anybody may make it; the collector, which is the

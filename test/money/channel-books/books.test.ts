@@ -1,6 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Store } from '../../../gateway/ground/store/store.js';
 import type { ChannelBooks } from '../../../gateway/money/channel-books/books.js';
+import {
+  pruneVoucherReplies,
+  pruneVouchers,
+} from '../../../gateway/money/channel-books/retention.js';
 import { brokenInvariants } from '../../../gateway/money/channels/rules.js';
 import {
   CHANNEL_BOOK_MIGRATIONS,
@@ -9,6 +13,7 @@ import {
   voucherOf,
 } from '../../support/channel-books.js';
 import { ENGINES, engineOf } from '../../support/engines.js';
+import { realClock } from '../../support/ports.js';
 import { temporaryStore } from '../../support/stores.js';
 
 const BODY = new TextEncoder().encode('{"results":[]}');
@@ -95,6 +100,32 @@ describe.each(ENGINES)('on %s', (engine) => {
       voucher: { binding: voucher.binding, price: 50n, after: { charged: 50n, balance: 10_000n } },
     });
     expect(again.kind === 'charged' && again.voucher.reply?.body).toEqual(BODY);
+  });
+
+  test('a dropped voucher leaves a floor, and buys nothing again', async () => {
+    const [books] = gateways;
+    const id = await openChannel(store, 10_000n);
+    // A failed search leaves a signature for more than is charged: enough for one search more.
+    const ahead = voucherOf(id, 150n);
+    await books.reserve(ahead);
+    await books.release(ahead);
+    for (const cumulative of [50n, 100n]) {
+      const voucher = voucherOf(id, cumulative);
+      expect((await books.reserve(voucher)).kind).toBe('reserved');
+      expect(await books.charge(voucher, BODY)).toBeDefined();
+    }
+    const old = { replyMs: -1000, rowMs: 3_600_000 };
+    expect(await pruneVoucherReplies(store, realClock, old)).toBeGreaterThanOrEqual(2);
+    const kept = await books.reserve(voucherOf(id, 100n));
+    expect(kept.kind === 'charged' && kept.voucher.reply).toBeUndefined();
+    expect(await pruneVouchers(store, realClock, old)).toBe(0);
+    expect(await pruneVouchers(store, realClock, { ...old, rowMs: -1000 })).toBeGreaterThanOrEqual(
+      2,
+    );
+    expect(await books.reserve(voucherOf(id, 100n))).toMatchObject({
+      ...{ kind: 'refused', because: 'amount-mismatch' },
+    });
+    expect((await books.reserve(voucherOf(id, 150n))).kind).toBe('reserved');
   });
 
   test('a reservation older than any search is void, and who held it charges nothing', async () => {
