@@ -5,13 +5,19 @@ import type { Store } from '../../ground/store/store.js';
 import { mayDeposit, mayVouch, statusOf, type Channel } from '../channels/channel.js';
 import { judgeVoucher, type VoucherAsk } from '../channels/rules.js';
 import type { ChannelConfig } from '../x402/channel-payload.js';
-import { channelOf, type ChannelRow, type ChannelTx, type VoucherRow } from './tables.js';
+import { channelOf, type ChannelRow, type ChannelTx } from './tables.js';
 import {
-  chargedOf,
-  type ChargedVoucher,
-  type VoucherObjection,
-  type VoucherReservation,
-} from './vouchers.js';
+  addReserved,
+  chargeVoucher,
+  completeDeposit,
+  own,
+  selectChannel,
+  selectVoucher,
+  usedVoucher,
+  type HeldVoucher,
+  type VoucherName,
+} from './voucher-rows.js';
+import type { ChargedVoucher, VoucherObjection, VoucherReservation } from './vouchers.js';
 
 /** A voucher whose signature was found good, and what it is to pay for. */
 export interface CheckedVoucher extends VoucherAsk {
@@ -84,6 +90,21 @@ export class ChannelBooks {
     });
   }
 
+  /** What became of a voucher, without taking it: `unused` where nothing did. */
+  look({
+    channelId,
+    cumulative,
+  }: VoucherName): Promise<
+    Exclude<VoucherReservation, { kind: 'reserved' | 'refused' }> | { readonly kind: 'unused' }
+  > {
+    return this.parts.store.read(async (db: ChannelTx) => {
+      const row = await selectChannel(db, channelId);
+      if (!row) return { kind: 'unknown' };
+      const used = await selectVoucher(db, channelId, cumulative);
+      return used ? usedVoucher(used, channelOf(row)) : { kind: 'unused' };
+    });
+  }
+
   /** Names the deposit that a reserved voucher came with: from now on that decides about it. */
   attach(voucher: CheckedVoucher, paymentId: string): Promise<boolean> {
     return this.parts.store.write(async (tx: ChannelTx) => {
@@ -96,7 +117,7 @@ export class ChannelBooks {
   }
 
   /** Gives a reservation back: its search has failed. Once more does nothing. */
-  release(voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>): Promise<void> {
+  release(voucher: HeldVoucher): Promise<void> {
     return this.parts.store.write(async (tx: ChannelTx) => {
       const gone = await tx
         .deleteFrom('channel_vouchers')
@@ -114,12 +135,32 @@ export class ChannelBooks {
    * Stores the reply and charges the channel, in one commit. Undefined when the reservation is not
    * ours any more: nothing was charged, and the reply must not leave.
    */
-  charge(
-    voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
-    body: Uint8Array,
-  ): Promise<ChargedVoucher | undefined> {
+  charge(voucher: HeldVoucher, body: Uint8Array): Promise<ChargedVoucher | undefined> {
     return this.parts.store.write((tx: ChannelTx) =>
       chargeVoucher(tx, voucher, body, BigInt(this.parts.clock.now())),
+    );
+  }
+
+  /** Gives back the voucher that came with a deposit whose search has failed. */
+  releaseDeposit(paymentId: string): Promise<void> {
+    return this.parts.store.write(async (tx: ChannelTx) => {
+      const gone = await tx
+        .deleteFrom('channel_vouchers')
+        .where('payment_id', '=', paymentId)
+        .where('charged_at', 'is', null)
+        .returning('channel_id')
+        .executeTakeFirst();
+      if (gone) await addReserved(tx, gone.channel_id, -1n);
+    });
+  }
+
+  /**
+   * Charges the voucher that came with a deposit, once that has settled; again it finds what was
+   * charged. Undefined while the deposit is not settled, or where it has none.
+   */
+  completeDeposit(voucher: VoucherName): Promise<ChargedVoucher | undefined> {
+    return this.parts.store.write((tx: ChannelTx) =>
+      completeDeposit(tx, voucher, BigInt(this.parts.clock.now())),
     );
   }
 
@@ -199,94 +240,4 @@ export class ChannelBooks {
 function rulesOf(channel: Channel, voucher: CheckedVoucher): VoucherObjection | undefined {
   const verdict = judgeVoucher(channel, voucher);
   return verdict === 'fits' ? undefined : verdict;
-}
-
-function usedVoucher(row: VoucherRow, channel: Channel): VoucherReservation {
-  if (row.charged_at !== null) return { kind: 'charged', voucher: chargedOf(row), channel };
-  return {
-    kind: 'running',
-    binding: row.binding as Hex,
-    ...(row.payment_id !== null && { paymentId: row.payment_id }),
-    channel,
-  };
-}
-
-export function selectChannel(db: ChannelTx, channelId: string): Promise<ChannelRow | undefined> {
-  return db.selectFrom('channels').selectAll().where('id', '=', channelId).executeTakeFirst();
-}
-
-function selectVoucher(
-  db: ChannelTx,
-  channelId: string,
-  cumulative: bigint,
-): Promise<VoucherRow | undefined> {
-  return db
-    .selectFrom('channel_vouchers')
-    .selectAll()
-    .where('channel_id', '=', channelId)
-    .where('cumulative', '=', cumulative)
-    .executeTakeFirst();
-}
-
-/** The reservation of this very request, as long as it is one. */
-const own = (
-  tx: ChannelTx,
-  {
-    channelId,
-    cumulative,
-    requestId,
-  }: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
-) =>
-  tx
-    .updateTable('channel_vouchers')
-    .where('channel_id', '=', channelId)
-    .where('cumulative', '=', cumulative)
-    .where('request_id', '=', requestId)
-    .where('charged_at', 'is', null);
-
-async function addReserved(tx: ChannelTx, channelId: string, change: bigint): Promise<ChannelRow> {
-  return tx
-    .updateTable('channels')
-    .set((row) => ({ reserved: row('reserved', '+', change) }))
-    .where('id', '=', channelId)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-}
-
-/** As `ChannelBooks.charge`, within the caller's transaction. */
-export async function chargeVoucher(
-  tx: ChannelTx,
-  voucher: Pick<CheckedVoucher, 'channelId' | 'cumulative' | 'requestId'>,
-  body: Uint8Array | null,
-  now: bigint,
-): Promise<ChargedVoucher | undefined> {
-  const held = await own(tx, voucher)
-    .set({ charged_at: now })
-    .returning('price')
-    .executeTakeFirst();
-  if (!held) return undefined;
-  const channel = await tx
-    .updateTable('channels')
-    .set((row) => ({
-      charged: row('charged', '+', held.price),
-      reserved: row('reserved', '-', 1n),
-      charged_at: now,
-    }))
-    .where('id', '=', voucher.channelId)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  const row = await tx
-    .updateTable('channel_vouchers')
-    .set({
-      reply_body: body,
-      charged_after: channel.charged,
-      balance_after: channel.balance,
-      claimed_after: channel.claimed,
-      refund_nonce_after: channel.refund_nonce,
-    })
-    .where('channel_id', '=', voucher.channelId)
-    .where('cumulative', '=', voucher.cumulative)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return chargedOf(row);
 }

@@ -90,6 +90,10 @@ const channelVouchers = ({ int, bytes, strict }: SqlWords) => `create table chan
 const VOUCHERS_OPEN = `create index channel_vouchers_open on channel_vouchers (channel_id)
   where charged_at is null`;
 
+/** Finds the voucher of a deposit that has settled, failed or was released. */
+const VOUCHERS_OF_DEPOSITS = `create index channel_vouchers_of_deposits
+  on channel_vouchers (payment_id) where payment_id is not null and charged_at is null`;
+
 /** Finds replies whose time has passed among those that are kept. */
 const VOUCHERS_REPLIES = `create index channel_vouchers_replies on channel_vouchers (charged_at)
   where reply_body is not null`;
@@ -118,6 +122,7 @@ export const CHANNEL_MIGRATIONS: readonly Migration[] = [
       CHANNELS_BY_PAYER,
       channelVouchers(words),
       VOUCHERS_OPEN,
+      VOUCHERS_OF_DEPOSITS,
       VOUCHERS_REPLIES,
       VOUCHERS_BY_TIME,
       channelSyncs(words),
