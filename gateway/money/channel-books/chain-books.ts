@@ -74,7 +74,7 @@ export class ChainBooks {
     };
   }
 
-  /** Channels whose events matter: with money in them, or with something under way. */
+  /** Channels whose events matter: never read, with money that is not claimed, or with something under way. */
   async watched(): Promise<readonly Bytes32[]> {
     const rows = await this.store.read((db: ChannelTx) =>
       db
@@ -82,7 +82,13 @@ export class ChainBooks {
         .select('id')
         .where('chain_id', '=', BigInt(this.chainId))
         .where((is) =>
-          is.or([is('balance', '>', 0n), is('charged', '>', 0n), is('frozen_at', 'is not', null)]),
+          is.or([
+            is('state_block', 'is', null),
+            is('balance', '<>', is.ref('claimed')),
+            is('charged', '>', is.ref('claimed')),
+            is('reserved', '>', 0n),
+            is('frozen_at', 'is not', null),
+          ]),
         )
         .execute(),
     );
