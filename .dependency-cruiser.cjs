@@ -41,7 +41,8 @@ const ROOMS = {
     http: [],
     mcp: ['http'],
     console: ['http'],
-    oauth: ['console'],
+    front: ['http', 'console'],
+    oauth: ['http', 'console'],
   },
 };
 
