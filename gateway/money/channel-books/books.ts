@@ -5,6 +5,7 @@ import type { Store } from '../../ground/store/store.js';
 import { mayDeposit, mayVouch, statusOf, type Channel } from '../channels/channel.js';
 import { judgeVoucher, type VoucherAsk } from '../channels/rules.js';
 import type { ChannelConfig } from '../x402/channel-payload.js';
+import { ChannelTurns } from './channel-turns.js';
 import { channelOf, type ChannelRow, type ChannelTx } from './tables.js';
 import {
   addReserved,
@@ -46,6 +47,7 @@ const SYNC_MS = 1000;
 
 /** The books of channels, as far as one search needs them. Every method that writes is durable. */
 export class ChannelBooks {
+  readonly #turns = new ChannelTurns();
   #sync: { readonly readAt: UnixMillis; readonly syncedAt: UnixMillis } | undefined;
 
   constructor(private readonly parts: ChannelBookParts) {}
@@ -83,7 +85,7 @@ export class ChannelBooks {
    * for one (channel, cumulative), over all gateways, see exactly one `reserved` between them.
    */
   reserve(voucher: CheckedVoucher): Promise<VoucherReservation> {
-    return this.parts.store.write(async (tx: ChannelTx): Promise<VoucherReservation> => {
+    return this.#write(voucher, async (tx: ChannelTx): Promise<VoucherReservation> => {
       const known = await selectChannel(tx, voucher.channelId);
       if (!known) return { kind: 'unknown' };
       const row = await this.#withoutVoid(tx, known);
@@ -116,7 +118,7 @@ export class ChannelBooks {
 
   /** Names the deposit that a reserved voucher came with: from now on that decides about it. */
   attach(voucher: CheckedVoucher, paymentId: string): Promise<boolean> {
-    return this.parts.store.write(async (tx: ChannelTx) => {
+    return this.#write(voucher, async (tx: ChannelTx) => {
       const attached = await own(tx, voucher)
         .set({ payment_id: paymentId })
         .returning('cumulative')
@@ -127,7 +129,7 @@ export class ChannelBooks {
 
   /** Gives a reservation back: its search has failed. Once more does nothing. */
   release(voucher: HeldVoucher): Promise<void> {
-    return this.parts.store.write(async (tx: ChannelTx) => {
+    return this.#write(voucher, async (tx: ChannelTx) => {
       const gone = await tx
         .deleteFrom('channel_vouchers')
         .where('channel_id', '=', voucher.channelId)
@@ -148,9 +150,9 @@ export class ChannelBooks {
     voucher: HeldVoucher & Pick<CheckedVoucher, 'price'>,
     body: Uint8Array,
   ): Promise<ChargedVoucher | undefined> {
-    const { store, clock } = this.parts;
+    const { clock } = this.parts;
     try {
-      return await store.write((tx: ChannelTx) =>
+      return await this.#write(voucher, (tx: ChannelTx) =>
         chargeVoucher(tx, voucher, body, BigInt(clock.now())),
       );
     } catch (error) {
@@ -177,9 +179,17 @@ export class ChannelBooks {
    * charged. Undefined while the deposit is not settled, or where it has none.
    */
   completeDeposit(voucher: VoucherName): Promise<ChargedVoucher | undefined> {
-    return this.parts.store.write((tx: ChannelTx) =>
+    return this.#write(voucher, (tx: ChannelTx) =>
       completeDeposit(tx, voucher, BigInt(this.parts.clock.now())),
     );
+  }
+
+  /** One transaction at a time for each channel; SQLite runs all of them one by one anyway. */
+  #write<T>({ channelId }: VoucherName, work: (tx: ChannelTx) => Promise<T>): Promise<T> {
+    const { store } = this.parts;
+    return store.engine === 'sqlite'
+      ? store.write(work)
+      : this.#turns.take(channelId, () => store.write(work));
   }
 
   /** The channel's row once reservations that nobody will answer are gone from it. */
