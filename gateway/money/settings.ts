@@ -1,5 +1,9 @@
 import { z } from 'zod';
 import {
+  WITHDRAW_DELAY_SECONDS_MAX,
+  WITHDRAW_DELAY_SECONDS_MIN,
+} from '../../contracts-abi/batch-settlement.js';
+import {
   account,
   accounts,
   httpUrl,
@@ -67,7 +71,11 @@ export const MONEY_SETTINGS = {
   /** Whether channels are open: a deposit, then a signed voucher for each search. */
   CHANNELS: switched('off'),
   /** Seconds from the start of a payer's withdrawal until it can finish: we claim within them. */
-  CHANNEL_WITHDRAW_DELAY_SECONDS: integer(900, 2_592_000, 86_400),
+  CHANNEL_WITHDRAW_DELAY_SECONDS: integer(
+    WITHDRAW_DELAY_SECONDS_MIN,
+    WITHDRAW_DELAY_SECONDS_MAX,
+    86_400,
+  ),
   /** The least deposit into a channel, in USD; more where gas asks for more. */
   CHANNEL_MIN_DEPOSIT_USD: usd('0.05'),
   /** What may be spent of a deposit before its block is safe, in USD. */

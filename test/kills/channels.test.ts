@@ -50,7 +50,7 @@ test('killed during a search or after it, the same voucher gets one reply and is
   const payer = payerOf(facts.payerPrivateKey as `0x${string}`);
   const sent: Sent[] = [];
   const recording: typeof fetch = async (input, init) => {
-    const request = new Request(input as Request, init);
+    const request = new Request(input, init);
     if (request.headers.has('payment-signature'))
       sent.push({ headers: request.headers, body: await request.clone().text() });
     return fetch(request);

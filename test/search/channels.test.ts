@@ -75,7 +75,7 @@ describe('the official client', () => {
 function recording() {
   const sent: { url: string; init: RequestInit }[] = [];
   const fetching: typeof fetch = async (input, init) => {
-    const request = new Request(input as Request, init);
+    const request = new Request(input, init);
     if (request.headers.has('payment-signature')) {
       sent.push({
         url: request.url,

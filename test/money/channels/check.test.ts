@@ -158,4 +158,4 @@ function breakOne(target: unknown, turns: Stream, value: unknown): void {
   }
 }
 
-type Stream = { next(): { value?: number } };
+interface Stream { next(): { value?: number } }
