@@ -61,6 +61,8 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
         if (reservation.payment.binding !== binding) return refused(requestId, CONFLICT);
         purchase.place.leave();
         return concludeOther(reservation.payment, requestId);
+      case 'answered':
+        return reservation.reply;
       case 'deferred':
         return refused(requestId, refuseCodePayer(reservation.objection));
     }

@@ -3,6 +3,7 @@ import { Router } from 'express';
 import { createApp } from '../edge/app.js';
 import { createDoor } from '../edge/http/door.js';
 import { healthRoutes, opsApp } from '../edge/http/ops.js';
+import { channelRoutes } from '../edge/http/channel-routes.js';
 import { paymentRoutes } from '../edge/http/payment-routes.js';
 import { createBoundedServer, drain, listen, listenFault } from '../edge/http/server.js';
 import { createHealth } from '../ground/observe/health.js';
@@ -44,8 +45,16 @@ export async function openDoors(
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     receiptHeader: (receipt, version) => payments.wire.receiptHeader(receipt, version),
   });
+  const { refund } = payments;
+  const refunds = channelRoutes(
+    refund && {
+      refund,
+      admitAddress: (address) => access.limits.admitAddress(address, 'challenge'),
+      wire: payments.wire,
+    },
+  );
   const routesFor = (face: Face) =>
-    (face === 'gateway' ? Router().use(inquiries) : Router())
+    (face === 'gateway' ? Router().use(inquiries).use(refunds) : Router())
       .use(tools.routesFor(face))
       .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>

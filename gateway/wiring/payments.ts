@@ -13,7 +13,10 @@ import type { ChainFacts } from '../money/payment/on-chain.js';
 import { createCodeLookup, createPayerGate } from '../money/payment/code-lookup.js';
 import { createStatusProofCheck } from '../money/payment/status-proof.js';
 import { createVerifier, type Sale } from '../money/payment/verifier.js';
+import type { SearchRequest } from '../../search-core/contract.js';
+import { openChannels, type Channels } from './channels.js';
 import { createPaidSearch } from '../search/paid.js';
+import type { Verifier } from '../search/paid-ports.js';
 import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
 import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
@@ -39,6 +42,8 @@ export interface Payments extends Pick<
   readonly wire: PaymentWire;
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
+  /** Gives back what is left in a channel; absent where channels are off. */
+  readonly refund?: Channels['refund'];
   readonly topUps: TopUpPayments;
   /** What a payer may ask about a payment. */
   readonly inquiry: PaymentInquiry;
@@ -83,7 +88,6 @@ export async function openPayments(
     mimeType: 'application/json',
   };
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
-  const { offer } = price;
   const ledger = createLedger({
     ...{ store, clock, random, owner: random.uuid() },
     codePayerLimits: codePayerLimits(config),
@@ -96,7 +100,7 @@ export async function openPayments(
   const verifier = createVerifier({
     chain: chain.client,
     clock,
-    offer,
+    offer: price.offer,
     honours: price.honours,
     limits: {
       settleMarginSeconds: SETTLE_MARGIN_SECONDS,
@@ -110,6 +114,20 @@ export async function openPayments(
   const code = createCodeLookup(chain.client, clock, VERIFY_DEADLINE_MS);
   const objectionToPayer = createPayerGate(code);
   const turns = new Turns(clock);
+  const confirm: Verifier<PresentedPayment>['confirm'] = async (authorization, allowance) => {
+    const objection = await objectionToPayer(authorization, allowance);
+    if (objection) return objection;
+    const confirmed = await verifier.confirm(authorization);
+    if (isRefusal(confirmed)) return confirmed;
+    settlement.observe(blockOf(confirmed.facts));
+    // The chain has just told what the relayers have.
+    const refusal = settlement.admits(confirmed.authorization, turns.active);
+    if (refusal) return refusal;
+    const codePayer = await mover.admit(confirmed);
+    if (isRefusal(codePayer)) return codePayer;
+    return { ...(codePayer && { codePayer }) };
+  };
+  const paid = { ledger, settlement, turns, settlementWaitMs: config.SETTLEMENT_WAIT_MS };
   /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
   const paidFor = <Presented, Asked>(
     read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
@@ -121,41 +139,39 @@ export async function openPayments(
           const { payment, sale } = read(presented);
           return verifier.check(payment, sale);
         },
-        confirm: async (authorization, allowance) => {
-          const objection = await objectionToPayer(authorization, allowance);
-          if (objection) return objection;
-          const confirmed = await verifier.confirm(authorization);
-          if (isRefusal(confirmed)) return confirmed;
-          settlement.observe(blockOf(confirmed.facts));
-          // The chain has just told what the relayers have.
-          const refusal = settlement.admits(confirmed.authorization, turns.active);
-          if (refusal) return refusal;
-          const codePayer = await mover.admit(confirmed);
-          if (isRefusal(codePayer)) return codePayer;
-          return { ...(codePayer && { codePayer }) };
-        },
+        confirm,
       },
-      ledger,
-      settlement,
-      turns,
-      settlementWaitMs: config.SETTLEMENT_WAIT_MS,
+      ...paid,
     });
   const buyTopUp = paidFor<TopUpPresented, TopUpOrder>(({ payment, offered }) => ({
     payment,
     sale: { offer: () => offered },
   }));
+  const { sender } = mover;
+  const channels =
+    sender && (await openChannels(config, { ...parts, paid, confirm, terms, sender }));
+  const offer: CurrentOffer = () => ({ ...price.offer(), ...channels?.offer() });
+  const searchForTransfer = paidFor<PresentedPayment, SearchRequest>((payment) => ({
+    payment,
+    sale: price,
+  }));
   return {
     wire: createWire(offer, config.X402_V1),
     offer,
+    ...(channels && { refund: channels.refund }),
     inquiry: openInquiry(config, parts),
     topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: paidFor((payment) => ({ payment, sale: price })),
-    figures: () => figuresOf(settlement.health()),
+    searchForPayment: (payment, purchase, signal) =>
+      channels?.takes(payment)
+        ? channels.search(payment, purchase, signal)
+        : searchForTransfer(payment, purchase, signal),
+    figures: () => [...figuresOf(settlement.health()), ...(channels?.figures() ?? [])],
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       await price.stop();
+      await channels?.stop();
       const open = await settlement.drain({ deadlineMs });
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },

@@ -87,7 +87,7 @@ function paymentOf(reply: SearchReply, offer: CurrentOffer): TopUpPayment {
   const { receipt } = reply;
   const receiptHeader = receipt && encodePaymentResponse(receipt);
   if (reply.kind === 'results') {
-    const transaction = receipt?.transaction;
+    const transaction = receipt && 'transaction' in receipt ? receipt.transaction : undefined;
     if (transaction === undefined || receiptHeader === undefined) {
       throw new Error('a paid reply without its receipt');
     }

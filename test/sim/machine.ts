@@ -206,6 +206,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     domain: TERMS.domain,
     payTo: TERMS.payTo,
     relayers: site.signers.map((signer) => sabotage.signer?.(signer, process) ?? signer),
+    authorizers: [],
     blockTimeMs: BLOCK_MS,
     client,
     ...(heads && { heads }),

@@ -85,6 +85,53 @@ export function paidReplyOperation(): Json {
   };
 }
 
+/** What a question about channels, or a refund, can be refused with. */
+const REFUND: readonly RefusalCode[] = [
+  'malformed_request',
+  'malformed_payment',
+  'payment_required',
+  'payment_invalid',
+  'not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+  'payments_unavailable',
+  'settlement_pending',
+];
+
+export function channelOperation(): Json {
+  return {
+    operationId: 'refundChannel',
+    tags: ['search'],
+    summary: 'What channels are offered, and a refund of what is left in one',
+    description:
+      'The address for `refund(url)` of x402 clients. Without a payment it answers 402 with the ' +
+      'offer; with a refund payload of the scheme `batch-settlement` it gives back what is left in ' +
+      'the channel. 404 where channels are off, and on the keys-only port.',
+    security: [{}],
+    parameters: [parameter('PaymentSignature')],
+    responses: {
+      '200': {
+        description: 'What was given back, in atomic units.',
+        headers: headers('PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'),
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              properties: { refundedUnits: { type: 'string', pattern: '^[0-9]+$' } },
+              required: ['refundedUnits'],
+              additionalProperties: false,
+            },
+          },
+        },
+      },
+      ...errorReplies(REFUND),
+    },
+  };
+}
+
 /** Where version 1 is spoken, its challenge is the body of a 402 in the place of ErrorResponse. */
 function withChallengeV1(replies: Readonly<Record<string, ErrorReply>>): Json {
   const { 402: refused } = replies;

@@ -7,7 +7,12 @@ import { accountOperation, creditsOperation, usageOperation } from './openapi-ac
 import { PARAMETERS } from './openapi-parameters.js';
 import { HEADERS } from './openapi-replies.js';
 import { componentSchemas, type Json } from './openapi-schemas.js';
-import { paidReplyOperation, paymentOperation, searchOperation } from './openapi-search.js';
+import {
+  channelOperation,
+  paidReplyOperation,
+  paymentOperation,
+  searchOperation,
+} from './openapi-search.js';
 import { documentOperation, liveOperation, readyOperation } from './openapi-service.js';
 
 /** The interface's version (service specification, Versioning), not the program's. */
@@ -29,6 +34,7 @@ export function openApiDocument(): Json {
       '/search': { post: searchOperation() },
       '/payments/{nonce}': { get: paymentOperation() },
       '/payments/{nonce}/reply': { get: paidReplyOperation() },
+      '/channels': { get: channelOperation() },
       '/account': { get: accountOperation() },
       '/account/usage': { get: usageOperation() },
       '/account/credits': { post: creditsOperation() },

@@ -10,7 +10,11 @@ export type IntentPurpose =
   /** Closes a gap. */
   | 'filler'
   /** Puts the batch contract in its place. */
-  | 'deployment';
+  | 'deployment'
+  /** Claims what channels were charged, and pays out what was claimed. */
+  | 'claim'
+  /** Gives a payer back what is left in a channel. */
+  | 'refund';
 
 /** One use of one relayer nonce: what is to be called, decided before it is signed. */
 export interface NewIntent {
@@ -93,8 +97,10 @@ export async function loadIntents(
   }));
 }
 
+const PURPOSES: readonly IntentPurpose[] = ['transfer', 'filler', 'deployment', 'claim', 'refund'];
+
 function purposeOf(text: string): IntentPurpose {
-  return text === 'filler' || text === 'deployment' ? text : 'transfer';
+  return PURPOSES.find((purpose) => purpose === text) ?? 'transfer';
 }
 
 type TransactionRow = Omit<LedgerTables['transactions'], 'broadcasts'>;

@@ -100,6 +100,7 @@ function csvField(text: string): string {
 /** A payment for programs: amounts and block numbers as decimal text, times in ISO 8601. */
 export function paymentJson(payment: Payment): Record<string, unknown> {
   const { authorization, facts, block, reply } = payment;
+  const { deposit } = authorization;
   const times = Object.entries(facts) as [string, UnixMillis][];
   return {
     id: payment.id,
@@ -107,6 +108,7 @@ export function paymentJson(payment: Payment): Record<string, unknown> {
     authorization: {
       ...authorization,
       value: authorization.value.toString(),
+      deposit: deposit && { ...deposit, salt: deposit.salt.toString() },
       // Whoever has it could make the transfer.
       signature: undefined,
     },

@@ -2,6 +2,7 @@ import type { Generated } from 'kysely';
 import { address, bytes32, unixMillis, unixSeconds, usdcUnits } from '../../ground/domain/units.js';
 import type { Hex, UnixMillis } from '../../ground/domain/units.js';
 import { codePayerOf } from './code-payer.js';
+import { readDeposit } from './deposit.js';
 import type { Payment, StoredReply } from './payment.js';
 import { type PaymentFacts, statusOf } from './status.js';
 
@@ -51,6 +52,7 @@ export interface PaymentsTable {
   reason: string | null;
   payer_code: string | null;
   gas_limit: bigint | null;
+  deposit: string | null;
 }
 
 interface CodeCallsTable {
@@ -133,6 +135,7 @@ export function paymentOf(row: PaymentRow): Payment {
   const facts = factsOf(row);
   const reply = replyOf(row);
   const codePayer = codePayerOf(row.payer_code, row.gas_limit);
+  const deposit = row.deposit === null ? undefined : readDeposit(row.deposit);
   return {
     id: row.id,
     authorization: {
@@ -145,6 +148,7 @@ export function paymentOf(row: PaymentRow): Payment {
       validBefore: unixSeconds(Number(row.valid_before_seconds)),
       nonce: bytes32(row.nonce),
       signature: row.signature as Hex,
+      ...(deposit && { deposit }),
     },
     binding: row.binding as Hex,
     status: statusOf(facts),

@@ -1,10 +1,12 @@
 import type { Refusal } from '../../ground/domain/refusal.js';
-import { address } from '../../ground/domain/units.js';
+import { address, type Address } from '../../ground/domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
+import type { IntentPurpose } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
 import type { CodePayer } from '../ledger/code-payer.js';
 import type { Authorization, SignedAuthorization } from '../payment/authorization.js';
 import type { PayerCode } from '../payment/payer-code.js';
+import type { Call } from './calls.js';
 import type { BlockFacts } from './chain.js';
 import { BatchDeployment } from './batch-deployment.js';
 import { CodePayers } from './code-payers.js';
@@ -171,6 +173,22 @@ export class Settlement {
   /** Waits for the outcome of a payment, whoever brings it about. */
   outcome(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome> {
     return this.#outcomes.wait(paymentId, options);
+  }
+
+  /** A relayer that would send something else than payments now, without keeping them waiting. */
+  freeRelayer(): Address | undefined {
+    return this.#lanes.find((lane) => lane.isFree)?.address;
+  }
+
+  /**
+   * Signs, records and sends a call that moves no payment. It is followed like any transaction, and
+   * sent again by the next process if this one dies. False when the relayer has no room.
+   */
+  async send(relayer: Address, purpose: IntentPurpose, call: Call): Promise<boolean> {
+    const lane = this.#lanes.find(({ address: own, isFree }) => own === relayer && isFree);
+    if (!lane) return false;
+    await lane.carry({ purpose, call, payments: [] });
+    return true;
   }
 
   health(): SettlementHealth {

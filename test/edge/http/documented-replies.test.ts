@@ -13,6 +13,7 @@ import { noteAnswer } from '../../support/interface-watch.js';
 import { signStatusProof } from '../../support/payment-proof.js';
 import { realClock, realRandom } from '../../support/ports.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { signRefundOfNothing } from '../../support/refunds.js';
 import { sendRaw } from '../../support/raw-http.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { startTcpRelay } from '../../support/tcp-relay.js';
@@ -36,6 +37,22 @@ async function askPayment(service: TestService): Promise<number[]> {
   return Promise.all(PAYMENT.map(async (path) => (await ask(service, path, { headers })).status));
 }
 
+/** Asks for a refund of a channel that does not exist; the answer's status. */
+async function askRefund(service: TestService, header?: string): Promise<number> {
+  const payment = header ?? (await signRefundOfNothing(service));
+  const headers = { 'payment-signature': payment };
+  return (await ask(service, '/channels', { headers })).status;
+}
+
+test('where channels are off, their address is not there', async () => {
+  const service = await startTestService();
+  try {
+    expect((await ask(service, '/channels', { headers: {} })).status).toBe(404);
+  } finally {
+    await service.stop();
+  }
+}, 60_000);
+
 /** Asks each of the account's paths once; the answers' statuses. */
 function askAll(service: TestService): Promise<number[]> {
   return Promise.all(KEYED.map(async (call) => (await ask(service, ...call)).status));
@@ -56,7 +73,7 @@ describe('on a database of its own', () => {
   let store: Store;
 
   beforeAll(async () => {
-    service = await startTestService({ env: { BODY_TIMEOUT_MS: '200' } });
+    service = await startTestService({ env: { BODY_TIMEOUT_MS: '200', CHANNELS: 'on' } });
     store = await openStore(
       { location: join(service.dataDir, 'search402.db'), migrations: MIGRATIONS },
       { clock: realClock, random: realRandom, onFailed: () => undefined },
@@ -72,7 +89,7 @@ describe('on a database of its own', () => {
 
   test('a request that is no HTTP is 400 wherever it goes', async () => {
     const own = ['/account', '/account/usage', '/openapi.json', '/livez', '/readyz'];
-    const paths = [...own, ...PAYMENT];
+    const paths = [...own, ...PAYMENT, '/channels'];
     for (const path of paths) {
       const answer = await sendRaw(service.gatewayUrl, `GET ${path} HTTP/1.1\r\nno header\r\n\r\n`);
       noteAnswer(answer);
@@ -85,7 +102,7 @@ describe('on a database of its own', () => {
       const other = method === 'POST' ? 'GET' : 'POST';
       expect((await ask(service, path, { method: other })).status).toBe(405);
     }
-    for (const path of PAYMENT) {
+    for (const path of [...PAYMENT, '/channels']) {
       expect((await ask(service, path, { method: 'POST' })).status).toBe(405);
     }
   });
@@ -95,14 +112,14 @@ describe('on a database of its own', () => {
     const answers = await Promise.all([
       ask('GET /account HTTP/1.1\r\nHost: a\r\n'),
       ask('GET /account/usage HTTP/1.1\r\nHost: a\r\n'),
-      ...PAYMENT.map((path) => ask(`GET ${path} HTTP/1.1\r\nHost: a\r\n`)),
+      ...[...PAYMENT, '/channels'].map((path) => ask(`GET ${path} HTTP/1.1\r\nHost: a\r\n`)),
       ask(
         'POST /account/credits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
           `Authorization: Bearer ${service.dev.apiKey}\r\nContent-Length: 9\r\n\r\n{`,
       ),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([408, 408, 408, 408, 408]);
-    answers.slice(0, 4).forEach(noteAnswer);
+    expect(answers.map(({ status }) => status)).toEqual([408, 408, 408, 408, 408, 408]);
+    answers.slice(0, 5).forEach(noteAnswer);
   });
 
   test('a body that cannot be read is 413, 415 or 422', async () => {
@@ -149,10 +166,13 @@ describe('on a database of its own', () => {
     await rename('payments', 'hidden');
     expect(await askPayment(service)).toEqual([500, 500]);
     await rename('hidden', 'payments');
+    await rename('channels', 'hidden');
+    expect(await askRefund(service)).toBe(500);
+    await rename('hidden', 'channels');
   });
 
   test('more questions about payments than an address may ask are 429', async () => {
-    for (const path of PAYMENT) {
+    for (const path of [...PAYMENT, '/channels']) {
       const many = Array.from({ length: 150 }, () => ask(service, path, {}));
       const statuses = (await Promise.all(many)).map(({ status }) => status);
       expect(statuses).toContain(429);
@@ -171,14 +191,16 @@ describe('on PostgreSQL', () => {
     const { host } = new URL(postgres.url);
     const relay = await startTcpRelay(postgres.url);
     const service = await startTestService({
-      env: { DATABASE_URL: postgres.url.replace(host, relay.host) },
+      env: { DATABASE_URL: postgres.url.replace(host, relay.host), CHANNELS: 'on' },
     });
     try {
+      const refund = await signRefundOfNothing(service);
       expect(await askAll(service)).toEqual([200, 200, 402]);
       relay.isDown = true;
       await realClock.sleep(REMEMBERED_MS);
       expect(await askAll(service)).toEqual([503, 503, 503]);
       expect(await askPayment(service)).toEqual([503, 503]);
+      expect(await askRefund(service, refund)).toBe(503);
       relay.isDown = false;
       await until(async () => (await ask(service, '/account', {})).status === 200);
     } finally {
