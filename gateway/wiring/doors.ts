@@ -12,6 +12,7 @@ import type { Search } from '../search/pipeline.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import type { Rooms } from './rooms.js';
+import { packDoor } from './pack-access.js';
 import { openToolAccess } from './tool-access.js';
 
 const SERVER_LIMITS = {
@@ -44,8 +45,9 @@ export async function openDoors(
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     receiptHeader: (receipt, version) => payments.wire.receiptHeader(receipt, version),
   });
+  const packDesk = packDoor(config, { ...parts, clock, random });
   const routesFor = (face: Face) =>
-    (face === 'gateway' ? Router().use(inquiries) : Router())
+    (face === 'gateway' ? Router().use(inquiries).use(packDesk) : Router())
       .use(tools.routesFor(face))
       .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>

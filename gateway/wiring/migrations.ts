@@ -2,6 +2,7 @@ import { ACCOUNT_MIGRATIONS } from '../customers/credits/schema.js';
 import { KEY_MIGRATIONS } from '../customers/keys/schema.js';
 import { LIMIT_MIGRATIONS } from '../customers/limits/schema.js';
 import { LEDGER_MIGRATIONS } from '../money/ledger/migrations.js';
+import { PACK_MIGRATIONS } from '../customers/packs/schema.js';
 import { PEOPLE_MIGRATIONS } from '../customers/people/schema.js';
 import { USAGE_MIGRATIONS } from '../customers/usage/schema.js';
 import { OAUTH_MIGRATIONS } from '../edge/oauth/schema.js';
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ...LIMIT_MIGRATIONS,
   ...LEDGER_MIGRATIONS,
   ...OAUTH_MIGRATIONS,
+  ...PACK_MIGRATIONS,
 ];
