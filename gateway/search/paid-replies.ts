@@ -1,4 +1,4 @@
-import { refuse, type Refusal } from '../ground/domain/refusal.js';
+import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import type { Payment, StoredReply } from '../money/ledger/payment.js';
 import type { SettlementOutcome } from '../money/settlement/outcome.js';
 import { refused, type SearchReply } from './reply.js';
@@ -24,14 +24,15 @@ export const CONFLICT = refuse(
 /** What the payer is told, by what became of the payment. */
 export function conclude(
   payment: Payment,
-  reply: StoredReply | undefined,
+  reply: StoredReply | Refusal | undefined,
   outcome: SettlementOutcome,
-  requestId = reply?.requestId ?? payment.id,
+  requestId: string,
 ): SearchReply {
   const { chainId, from: payer, value: amount } = payment.authorization;
   switch (outcome.kind) {
     case 'settled': {
       if (!reply) return refused(requestId, EXPIRED);
+      if (isRefusal(reply)) return refused(requestId, reply);
       const receipt = { chainId, payer, transaction: outcome.transaction, amount };
       return { kind: 'results', requestId: reply.requestId, body: reply.body, receipt };
     }

@@ -68,6 +68,7 @@ const DETAILS: Readonly<Record<RefusalCode, string>> = {
   missing_api_key: 'Send an API key: "Authorization: Bearer s402_live_…".',
   invalid_api_key: 'This API key is not valid.',
   invalid_payment_proof: 'Only its payer is told about a payment.',
+  wallet_sign_in_required: 'Only the wallet that paid sees its keys. Sign in with it.',
   payment_required: 'Pay what the PAYMENT-REQUIRED header says, or send an API key.',
   payment_invalid: 'The payment cannot be taken. Sign a new one for the quote of this reply.',
   authorization_bound_to_other_request: 'This payment was first used for another request.',

@@ -7,6 +7,7 @@ import {
   usageRowSchema,
   usageSchema,
 } from './account-wire.js';
+import { packListSchema, packRequestSchema, packSchema, revokedPackSchema } from './pack-wire.js';
 import { REFUSALS, type RefusalCode } from '../../ground/domain/refusal.js';
 import { QUERY_WORDS_MAX } from '../../../search-core/contract.js';
 import { searchResponseSchema } from '../../search/answer.js';
@@ -90,6 +91,11 @@ function requestSchemas() {
     .add(topUpRequestSchema.shape.amountUsd, {
       description: 'Dollars to pay, 0.01 to 10000, a multiple of the price of one credit.',
       examples: ['5'],
+    })
+    .add(packRequestSchema, { id: 'PackRequest' })
+    .add(packRequestSchema.shape.searches, {
+      description: 'A pack on sale, by its number of searches; the first one if left out.',
+      examples: [1000],
     });
 }
 
@@ -142,7 +148,14 @@ function replySchemas() {
     })
     .add(usageRowSchema.shape.refused, { description: 'Searches that failed; they cost nothing.' })
     .add(topUpSchema, { id: 'TopUp' })
-    .add(topUpSchema.shape.transaction, { description: 'Hash of the transfer.' });
+    .add(topUpSchema.shape.transaction, { description: 'Hash of the transfer.' })
+    .add(packSchema, { id: 'Pack' })
+    .add(packSchema.shape.key, { description: 'An API key of its own; send it as a bearer.' })
+    .add(revokedPackSchema, { id: 'RevokedPack' })
+    .add(packListSchema, { id: 'PackList' })
+    .add(packListSchema.shape.packs, {
+      description: '`searches` counts top-ups; `key` shows the last four characters.',
+    });
 }
 
 /** `components.schemas`: JSON Schema 2020-12, as OpenAPI 3.1 takes it (Schema Object, 4.8.24). */
