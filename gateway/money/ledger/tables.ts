@@ -94,6 +94,7 @@ interface TransactionsTable {
   succeeded: bigint | null;
   gas_used: string | null;
   gas_price: string | null;
+  publishing_fee: string | null;
 }
 
 /** A row with every column present, as a query returns it. */
