@@ -6,6 +6,7 @@ import { OneByOne } from '../../ground/one-by-one.js';
 import type { Socket } from 'node:net';
 import { addressName } from '../../customers/limits/address.js';
 import { clientAddress } from './client-address.js';
+import { showToPages } from './cors.js';
 import { errorResponse, sendRefusal } from './error-reply.js';
 import { isPaid } from './paid.js';
 
@@ -153,6 +154,8 @@ function turnAway(
   response.setHeader('X-Request-Id', requestId);
   response.setHeader('Connection', 'close');
   if (pathOf(request) !== '/mcp') {
+    // A page that may not read why it is refused takes this for a lost connection, and tries again.
+    if (!/^\/(?:console|oauth)\//.test(pathOf(request))) showToPages(response);
     sendRefusal(response, refusal, requestId);
     return;
   }
