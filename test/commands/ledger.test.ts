@@ -73,7 +73,7 @@ describe('npm run ledger, beside the running gateway', () => {
   });
 
   test.each([
-    [['nonsense'], 'there is no command nonsense'],
+    [['nonsense'], 'unknown command nonsense'],
     [['list', '--status', 'lost'], 'there is no status lost'],
     [['list', '--since', 'yesterday'], 'is not an ISO 8601 time'],
     [['explain', 'nobody'], 'the books know no payment nobody'],

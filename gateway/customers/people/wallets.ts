@@ -272,7 +272,7 @@ function isHex(text: string): text is Hex {
 
 const refusal = (message: string): WalletRefusal => ({ kind: 'no', message });
 const GONE = refusal('This wallet request was already used or has expired. Try again.');
-const UNSIGNED = refusal('The signature does not match this wallet and message.');
+const UNSIGNED = refusal('The signature doesn’t match this wallet and message.');
 const OUT_OF_REACH = refusal('We couldn’t reach the chain to check this wallet. Try again later.');
 const FULL = refusal(
   `At most ${WALLETS_MAX} wallets can sign in to one account. Remove one first.`,

@@ -73,7 +73,7 @@ export class CodePayers {
       this.parts.log.warn({ payer: from, error: String(error) }, 'could not look at a payer');
       return refuse(
         'chain_unavailable',
-        'The chain does not say whether the payer has code. Nothing was charged; send the same ' +
+        'We couldn’t find out whether the payer has code. Nothing was charged. Send the same ' +
           'payment again.',
         { retryAfterSeconds: 2 },
       );
@@ -149,12 +149,11 @@ export class CodePayers {
     const call = { from: sender, ...trialCall(authorization), ...fees };
     const gas = await chain.estimateGas(call);
     if (gas === undefined) {
-      const detail =
-        'The transfer fails when it is simulated as the transaction that would make it.';
+      const detail = 'The simulated transfer failed.';
       return refuse('payment_invalid', detail, { reason: reasons.simulation });
     }
     if (gas > GAS_MAX) {
-      const detail = `The payer’s code needs ${gas} gas for one transfer; at most ${GAS_MAX} are paid for.`;
+      const detail = `The payer’s code needs ${gas} gas for one transfer. The limit is ${GAS_MAX}.`;
       return refuse('payment_invalid', detail, { reason: reasons.simulation });
     }
     const limit = gas + gas / 4n + 10_000n;

@@ -105,7 +105,7 @@ const problems: string[] = [];
   test('Connect signs in as an application would, and leaves nothing connected', async () => {
     await page.goto(`${origin}/console/connect`);
     await page.getByRole('button', { name: 'Check the sign-in' }).click();
-    await page.getByRole('heading', { name: 'Connect The check of the console?' }).waitFor();
+    await page.getByRole('heading', { name: 'Connect Console connection test?' }).waitFor();
     await page.getByRole('button', { name: 'Connect', exact: true }).click();
     const list = page.getByRole('list', { name: 'Steps of the sign-in' });
     await list
@@ -118,7 +118,7 @@ const problems: string[] = [];
     );
     expect(steps).toContain(`names the authorization server ${origin}.`);
     expect(steps).toContain('It gave a token for search');
-    expect(steps).toContain('With the token it lists its tool: search.');
+    expect(steps).toContain('With the token the server lists its tool: search.');
     expect(steps).toContain('It cost 1 credit of the account that you chose.');
     expect(steps).not.toContain('Broken');
     expect(new URL(page.url()).search).toBe('');
