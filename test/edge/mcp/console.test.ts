@@ -90,15 +90,15 @@ const problems: string[] = [];
     const steps = await check('Check the key', /Cost: /);
     expect(steps).toEqual([
       expect.stringContaining('With the key it lists its tool: search.'),
-      expect.stringContaining('A search was made and found 1 page.'),
+      expect.stringContaining('A search found 1 page.'),
       expect.stringMatching(/Cost: 1 credit\. Left: [\d,]+\./),
     ]);
     expect(await account()).toBe(before - 1);
     await keepPicture(page, 'connect-checked-1280');
 
     await page.getByLabel('API key').fill(`${service.dev.apiKey}x`);
-    const [failed, ...more] = await check('Check the key', /lists no tool/);
-    expect(failed).toContain('Broken: It lists no tool: This isn’t a valid API key');
+    const [failed, ...more] = await check('Check the key', /lists no tools/);
+    expect(failed).toContain('Broken: The server lists no tools: This isn’t a valid API key');
     expect(more).toEqual([]);
   }, 60_000);
 
