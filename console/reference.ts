@@ -70,9 +70,7 @@ async function send(form: HTMLFormElement): Promise<void> {
     state.replaceChildren(`${response.status} ${response.statusText} in ${tookMs} ms`);
   } catch {
     reply.hidden = true;
-    state.replaceChildren(
-      'No response. The server can’t be reached, or a header isn’t valid.',
-    );
+    state.replaceChildren('No response. The server can’t be reached, or a header isn’t valid.');
   } finally {
     button.disabled = false;
   }

@@ -73,7 +73,8 @@ export async function paymentFor({ resource, accepts }: Challenge): Promise<obje
   const wallet = window.ethereum;
   if (!wallet) throw new WalletProblem('This browser has no wallet.');
   const accepted = accepts.find(({ scheme }) => scheme === 'exact');
-  if (!accepted) throw new WalletProblem('This page doesn’t support the payment that the server asks for.');
+  if (!accepted)
+    throw new WalletProblem('This page doesn’t support the payment that the server asks for.');
   const [from] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
   if (from === undefined) throw new WalletProblem('The wallet has no account.');
   const chainId = Number(accepted.network.split(':')[1]);
