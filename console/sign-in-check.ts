@@ -174,7 +174,7 @@ async function exchange(pending: Pending, code: string, steps: Steps): Promise<T
   if (reply.access_token === undefined) {
     throw new CheckProblem(`It gave no token: ${reply.error_description ?? response.status}`);
   }
-  steps.add(`It gave a token for ${reply.scope ?? ''}, good for ${reply.expires_in ?? 0} seconds.`);
+  steps.add(`Got a token for ${reply.scope ?? ''}, valid for ${reply.expires_in ?? 0} seconds.`);
   return { access: reply.access_token, refresh: reply.refresh_token };
 }
 

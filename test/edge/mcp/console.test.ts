@@ -114,12 +114,12 @@ const problems: string[] = [];
     const steps = (await list.innerText()).replace(/\s+/g, ' ');
     const described = `${keyed}/.well-known/oauth-protected-resource/mcp`;
     expect(steps).toContain(
-      `401, WWW-Authenticate: Bearer scope="search", resource_metadata="${described}"`,
+      `401 with WWW-Authenticate: Bearer scope="search", resource_metadata="${described}"`,
     );
-    expect(steps).toContain(`names the authorization server ${origin}.`);
-    expect(steps).toContain('It gave a token for search');
+    expect(steps).toContain(`The authorization server is ${origin}.`);
+    expect(steps).toContain('Got a token for search');
     expect(steps).toContain('With the token the server lists its tool: search.');
-    expect(steps).toContain('It cost 1 credit of the account that you chose.');
+    expect(steps).toContain('It cost 1 credit of the account you chose.');
     expect(steps).not.toContain('Broken');
     expect(new URL(page.url()).search).toBe('');
     await page.getByRole('link', { name: 'Applications' }).first().click();
@@ -130,7 +130,7 @@ const problems: string[] = [];
     await page.goto(`${origin}/console/connect`);
     await page.getByRole('button', { name: 'Check the sign-in' }).click();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('Broken: The answer was access_denied').waitFor();
+    await page.getByText('Broken: Sign-in failed with access_denied').waitFor();
   });
 
   test('Connect shows the payment that a call asks for, and pays it from a wallet', async () => {
