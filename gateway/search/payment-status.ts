@@ -152,14 +152,14 @@ function mayBeCharged(
 
 const WRONG_PROOF = refuse(
   'invalid_payment_proof',
-  'Only its payer is told about a payment. Send a PAYMENT-PROOF header: the payer’s signature ' +
+  'Only the payer can ask about a payment. Send a PAYMENT-PROOF header: the payer’s signature ' +
     'over this nonce for this address, at most five minutes old.',
 );
 
 const OUT_OF_REACH = refuse(
   'chain_unavailable',
-  'The chain cannot be reached now, so the wallet’s signature cannot be checked. Ask again.',
+  'The chain can’t be reached, so we can’t check the wallet’s signature. Try again.',
   { retryAfterSeconds: 2 },
 );
 
-const NO_REPLY = refuse('not_found', 'No reply is kept for this payment.');
+const NO_REPLY = refuse('not_found', 'There’s no stored reply for this payment.');

@@ -20,7 +20,7 @@ interface AccountRow {
   /** When the agreed plan ends; null for one without an end. */
   plan_ends_at: NullableInt;
   suspended_at: NullableInt;
-  /** What the account's people are told about the suspension. */
+  /** Shown to members. */
   suspended_reason: string | null;
   created_at: Int;
   /** Who searches with it: people who sign in, or a wallet that bought a pack. */

@@ -99,7 +99,7 @@ function checkHost({ rawHeaders, httpVersion }: IncomingMessage): Refusal | unde
   }
   if (hosts > 1) return refuse('malformed_request', 'Send exactly one Host header.');
   if (hosts === 0 && httpVersion === '1.1') {
-    return refuse('malformed_request', 'Send a Host header: HTTP/1.1 asks for it.');
+    return refuse('malformed_request', 'Send a Host header: HTTP/1.1 requires one.');
   }
   return undefined;
 }
