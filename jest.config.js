@@ -9,6 +9,6 @@ export default {
   globalTeardown: '<rootDir>/dist/test/support/interface-total.js',
   testSequencer: '<rootDir>/dist/test/support/longest-first.js',
   testTimeout: 60_000,
-  maxWorkers: 2,
+  maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
 };
