@@ -22,8 +22,6 @@ const LINE = new Set('DT DD TR BR CAPTION THEAD TBODY OPTION'.split(' '));
 const CELL = new Set(['TD', 'TH']);
 /** Stands before each cell until the row is whole. */
 const CELL_START = '\u0001';
-const FIRST_CELL = /\n\s*\u0001\s*/gu;
-const NEXT_CELL = /\s*\u0001\s*/gu;
 /** A bullet whose text is a paragraph of its own. */
 const LONE_BULLET = /^(-|\d+\.) *\n\s*/gmu;
 /** An item and a blank line, where the next item follows. */
@@ -56,8 +54,27 @@ export function textOf(root: TextNode): string {
     } else if (PARAGRAPH.has(name)) steps.push(edge);
     pushChildren(steps, step, name);
   }
-  const text = parts.join('').replace(FIRST_CELL, '\n').replace(NEXT_CELL, ' | ');
-  return cleanText(text).replace(LONE_BULLET, '$1 ').replace(LOOSE_ITEM, '$1\n');
+  return cleanText(withBars(parts.join('')))
+    .replace(LONE_BULLET, '$1 ')
+    .replace(LOOSE_ITEM, '$1\n');
+}
+
+/**
+ * Text with a bar before each cell but the first of a row. A row begins on a line of its own, a
+ * table with a blank line: its own edges and the first row's make at least three line breaks. By
+ * pieces, because an expression for white space that leads to a mark looks at long runs again and again.
+ */
+function withBars(text: string): string {
+  const [first = '', ...cells] = text.split(CELL_START);
+  const pieces = [first];
+  for (const cell of cells) {
+    const before = pieces.pop() ?? '';
+    const bare = before.trimEnd();
+    const breaks = before.slice(bare.length).split('\n').length - 1;
+    const edge = breaks >= 3 ? '\n\n' : breaks > 0 || bare === '' ? '\n' : ' | ';
+    pieces.push(bare, edge + cell.trimStart());
+  }
+  return pieces.join('');
 }
 
 /** Puts the children of a node on the stack, the first on top; list items under their bullets. */
