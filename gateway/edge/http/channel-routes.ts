@@ -24,7 +24,7 @@ export interface ChannelRouteParts {
 export function channelRoutes(parts: ChannelRouteParts | undefined): Router {
   const router = Router({ caseSensitive: true, strict: true });
   if (!parts) return router;
-  const cors = createCors({ methods: 'GET', headers: 'PAYMENT-SIGNATURE, X-Request-Id' });
+  const cors = createCors('GET');
   return router.all('/channels', cors, channelRoute(parts));
 }
 
