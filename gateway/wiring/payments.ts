@@ -26,6 +26,7 @@ import { Turns } from '../search/turns.js';
 import type { BlockFacts } from '../money/settlement/chain.js';
 import { codePayerLimits, openMover, type Mover } from './mover.js';
 import type { SettlementHealth } from '../money/settlement/health.js';
+import { warnIfUnderpriced } from './price-warning.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from '../ground/store/store.js';
 import {
@@ -240,24 +241,6 @@ function measure(settlement: Mover['settlement'], metrics: Pick<Metrics, 'gauge'
     'balance_eth',
     'Gas money of all relayers',
     sum((lane) => Number(lane.balanceWei) / 1e18),
-  );
-}
-
-/** Gas of one transfer that shares no transaction, on USDC behind its proxy. */
-const GAS_ALONE = 85_700n;
-
-/** Tells the operator when a payment brings in less than its transfer costs. */
-async function warnIfUnderpriced(
-  config: Config,
-  { chain, log }: { chain: ChainAccess; log: Log },
-): Promise<void> {
-  const gasPrice = BigInt((await chain.client.request('eth_gasPrice', [])) as string);
-  const costUsd = (Number(gasPrice * GAS_ALONE) / 1e18) * config.ETH_USD;
-  const priceUsd = Number(config.PRICE_USD) / 1e6;
-  if (costUsd <= priceUsd) return;
-  log.warn(
-    { priceUsd, costUsd: Number(costUsd.toPrecision(3)), ethUsd: config.ETH_USD },
-    'the price of a search does not cover the gas of a transfer that goes alone; raise PRICE_USD',
   );
 }
 

@@ -160,7 +160,7 @@ test('a tool call pays with a deposit by _meta, and the deposit pays for no othe
   const spent = await client.callTool({ ...other, _meta: { 'x402/payment': deposit } });
   expect(spent.isError).toBe(true);
   await client.close();
-}, 30_000);
+});
 
 test('a search that fails sends no deposit, and the same deposit pays for it when it comes again', async () => {
   const core = await startFakeSearchCore();
@@ -191,4 +191,4 @@ test('a search that fails sends no deposit, and the same deposit pays for it whe
     await faulty.stop();
     await core.stop();
   }
-}, 60_000);
+});

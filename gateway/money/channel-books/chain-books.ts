@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Clock } from '../../ground/domain/ports.js';
 import type { Bytes32, UsdcUnits } from '../../ground/domain/units.js';
 import { unixMillis, usdcUnits, type UnixMillis } from '../../ground/domain/units.js';
@@ -18,7 +19,8 @@ export interface Sync {
 export interface SeenState {
   readonly channelId: Bytes32;
   readonly newest: Omit<ChainState, 'block'>;
-  readonly safeBalance: UsdcUnits;
+  /** Absent where that was not told: what was safe before stays safe, as far as it is there. */
+  readonly safeBalance?: UsdcUnits;
 }
 
 /** One look at the contract. */
@@ -132,7 +134,7 @@ export class ChainBooks {
             withdraw_initiated_at_seconds: withdrawal ? BigInt(withdrawal.initiatedAt) : null,
             state_block: head.number,
             state_block_hash: head.hash,
-            safe_balance: safeBalance,
+            safe_balance: safeBalance ?? lesser('safe_balance', newest.balance),
           })
           .where('id', '=', channelId)
           .where((is) =>
@@ -249,3 +251,7 @@ export class ChainBooks {
     };
   }
 }
+
+/** A column's value, or this one where it is less. */
+const lesser = (column: string, value: bigint) =>
+  sql<bigint>`case when ${sql.ref(column)} < ${value} then ${sql.ref(column)} else ${value} end`;

@@ -37,10 +37,13 @@ export async function lookAtChannels(parts: WatcherParts): Promise<bigint> {
   }
   const ids: readonly Bytes32[] = [...stale];
   const newest = await contract.states(ids, head.number);
-  const kept = await contract.states(ids, safe.number);
+  // An endpoint may have dropped that state, or the contract was not there yet: then nothing is safe
+  // that was not safe before.
+  const kept = await contract.states(ids, safe.number).catch(() => []);
   const seen = ids.flatMap((channelId, index): SeenState[] => {
     const [state, old] = [newest[index], kept[index]];
-    return state && old ? [{ channelId, newest: state, safeBalance: old.balance }] : [];
+    if (!state) return [];
+    return [{ channelId, newest: state, ...(old && { safeBalance: old.balance }) }];
   });
   await books.recordLook({ head, safeBlock: safe.number, seen }, lookedAt);
   for (const { channelId, newest: state } of seen) {
