@@ -51,13 +51,23 @@ describe('official clients pay unchanged', () => {
   });
 });
 
+/** Sends the same payment again where the machine is too busy for it, as a payer does. */
+async function payUntilServed(body: object, payment: Record<string, string>): Promise<Response> {
+  for (;;) {
+    const response = await service.search(body, payment).catch(() => undefined);
+    if (response && response.status !== 503) return response;
+    await response?.arrayBuffer();
+    await realClock.sleep(1000);
+  }
+}
+
 describe('one authorization', () => {
   test('sent 200 times at once is one search, one transfer, and 200 equal replies', async () => {
     const body = { query: 'tide tables' };
     const payment = { 'payment-signature': await signPayment(service, body) };
     const before = await transfersToPayee(service);
     const responses = await Promise.all(
-      Array.from({ length: 200 }, () => service.search(body, payment)),
+      Array.from({ length: 200 }, () => payUntilServed(body, payment)),
     );
     const replies = await Promise.all(
       responses.map(async (response) => ({
@@ -111,12 +121,9 @@ test('fifty payments at once are all settled, in fewer transactions than payment
   const bodies = Array.from({ length: 50 }, (_, index) => ({ query: `lamp ${index}` }));
   const payments = await Promise.all(bodies.map((body) => signPayment(service, body)));
   const responses = await Promise.all(
-    bodies.map(async (body, index) => {
-      const pay = () => service.search(body, { 'payment-signature': payments[index] ?? '' });
-      const first = await pay().catch(() => undefined);
-      // On a machine that is too busy, what a payer does: sends the same payment again.
-      return first === undefined || first.status === 503 ? pay() : first;
-    }),
+    bodies.map((body, index) =>
+      payUntilServed(body, { 'payment-signature': payments[index] ?? '' }),
+    ),
   );
   expect(responses.map((response) => response.status)).toEqual(bodies.map(() => 200));
   const transactions = new Set(responses.map((response) => receiptOf(response).transaction));

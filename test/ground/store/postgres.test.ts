@@ -87,7 +87,7 @@ describe('a PostgreSQL store', () => {
         return true;
       });
     const results = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => take(stores[index % 2] ?? first)),
+      Array.from({ length: 100 }, (_, index) => insist(() => take(stores[index % 2] ?? first))),
     );
     expect(results.filter(Boolean)).toHaveLength(10);
   });
