@@ -34,6 +34,7 @@ const ROOMS = {
     limits: [],
     credits: ['keys'],
     accounts: ['keys', 'credits'],
+    packs: ['keys', 'credits', 'accounts'],
     people: ['keys', 'limits', 'credits', 'accounts'],
     usage: ['keys', 'credits', 'accounts', 'people'],
   },

@@ -89,6 +89,17 @@ export interface PaymentSettlement {
   outcome(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome>;
 }
 
+/**
+ * What is handed over for a settled payment, where the ledger does not keep it.
+ *
+ * `presenter` is `payer` where the payer's wallet has just signed something that nobody else has,
+ * and `bearer` where the authorization may have been read off the chain, signature and all.
+ */
+export type Deliver = (
+  payment: Payment,
+  presenter: 'payer' | 'bearer',
+) => Promise<StoredReply | Refusal>;
+
 export interface PaidSearchParts<Presented> {
   /** The payer's own id of the payment (x402 extension payment-identifier), where it sent one. */
   identifierOf(presented: Presented): string | undefined;

@@ -13,6 +13,7 @@ import type { Search } from '../search/pipeline.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import type { Rooms } from './rooms.js';
+import { packDoor } from './pack-access.js';
 import { openToolAccess } from './tool-access.js';
 
 const SERVER_LIMITS = {
@@ -53,8 +54,9 @@ export async function openDoors(
       wire: payments.wire,
     },
   );
+  const packDesk = packDoor(config, { ...parts, clock, random });
   const routesFor = (face: Face) =>
-    (face === 'gateway' ? Router().use(inquiries).use(refunds) : Router())
+    (face === 'gateway' ? Router().use(inquiries).use(refunds).use(packDesk) : Router())
       .use(tools.routesFor(face))
       .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>

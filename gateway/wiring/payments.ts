@@ -2,6 +2,9 @@ import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
+import type { Packs } from '../customers/packs/packs.js';
+import type { PackSize } from '../customers/packs/sizes.js';
+import type { PackSales } from '../edge/http/pack-routes.js';
 import { isRefusal } from '../ground/domain/refusal.js';
 import { createLedger } from '../money/ledger/ledger.js';
 import { lookUpPayment } from '../money/ledger/lookup.js';
@@ -32,7 +35,9 @@ import {
   type PresentedPayment,
 } from '../money/x402/payment.js';
 import type { PaymentTerms, Resource } from '../money/x402/terms.js';
-import { createTopUpPayments, type TopUpPresented } from './top-up-payments.js';
+import { createPackPayments, deliverPack } from './pack-payments.js';
+import type { SalePresented } from './sale.js';
+import { createTopUpPayments } from './top-up-payments.js';
 import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
@@ -46,6 +51,7 @@ export interface Payments extends Pick<
   /** Gives back what is left in a channel; absent where channels are off. */
   readonly refund?: Channels['refund'];
   readonly topUps: TopUpPayments;
+  readonly payForPack: PackSales['pay'];
   /** What a payer may ask about a payment. */
   readonly inquiry: PaymentInquiry;
   /** A line for each relayer, or for the facilitator, for the operator. */
@@ -66,6 +72,7 @@ export async function openPayments(
   config: Config,
   parts: {
     store: Store;
+    packs: Packs;
     chain: ChainAccess;
     publicUrl: string;
     clock: Clock;
@@ -144,10 +151,10 @@ export async function openPayments(
       },
       ...paid,
     });
-  const buyTopUp = paidFor<TopUpPresented, TopUpOrder>(({ payment, offered }) => ({
+  const soldFor = ({ payment, offered }: SalePresented) => ({
     payment,
     sale: { offer: () => offered },
-  }));
+  });
   const { sender } = mover;
   const channels =
     sender && (await openChannels(config, { ...parts, paid, confirm, terms, sender }));
@@ -156,12 +163,17 @@ export async function openPayments(
     payment,
     sale: price,
   }));
+  const { publicUrl, packs } = parts;
+  const sold = { terms, publicUrl };
+  const buyTopUp = paidFor<SalePresented, TopUpOrder>(soldFor);
+  const buyPack = paidFor<SalePresented, PackSize>(soldFor);
   return {
     wire: createWire(offer, config.X402_V1),
     offer,
     ...(channels && { refund: channels.refund }),
     inquiry: openInquiry(config, parts),
-    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
+    topUps: createTopUpPayments({ ...sold, store, buy: buyTopUp }),
+    payForPack: createPackPayments({ ...sold, packs, random, buy: buyPack }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
     searchForPayment: (payment, purchase, signal) =>
@@ -182,7 +194,7 @@ export async function openPayments(
 /** Answers payers about the payments in the books, of a search or of credits. */
 function openInquiry(
   config: Config,
-  { store, chain, publicUrl, clock }: Parameters<typeof openPayments>[1],
+  { store, packs, chain, publicUrl, clock }: Parameters<typeof openPayments>[1],
 ): PaymentInquiry {
   const { client, chainId, asset } = chain;
   const { origin: audience } = new URL(publicUrl);
@@ -192,6 +204,7 @@ function openInquiry(
     checkProof: createStatusProofCheck({ client, chainId, audience, contractWallets }),
     keyOf: ({ payer, nonce }) => ({ chainId, asset, from: payer, nonce }),
     find: (key) => lookUpPayment(store, key),
+    bought: (payment) => deliverPack(packs, payment, { kind: 'payer' }),
     authorizationState: (key) => readAuthorizationState(client, key),
   });
 }

@@ -73,7 +73,7 @@ export function paidReplyOperation(): Json {
         content: {
           'application/json': {
             schema: {
-              anyOf: ['SearchResponse', 'TopUp'].map((name) => ({
+              anyOf: ['SearchResponse', 'TopUp', 'Pack'].map((name) => ({
                 $ref: `#/components/schemas/${name}`,
               })),
             },
@@ -144,4 +144,4 @@ function withChallengeV1(replies: Readonly<Record<string, ErrorReply>>): Json {
 }
 
 /** What a search can be refused with: everything but that its path is not there. */
-const SEARCH = CODES.filter((code) => code !== 'not_found');
+const SEARCH = CODES.filter((code) => !['not_found', 'wallet_sign_in_required'].includes(code));

@@ -46,6 +46,14 @@ interface RecordedTransaction extends NewTransaction {
   readonly signedAt: UnixMillis;
   readonly broadcastAt?: UnixMillis;
   readonly block?: { readonly number: bigint; readonly hash: Bytes32 };
+  /** What it cost, once it was mined. */
+  readonly cost?: {
+    readonly gasUsed: bigint;
+    /** Wei per gas. */
+    readonly gasPrice: bigint;
+    /** Wei for publishing it on the layer below; 0 in books from before that was kept. */
+    readonly publishingFee: bigint;
+  };
 }
 
 /** An intent with everything recorded about it. */
@@ -118,6 +126,14 @@ function transactionOf(row: TransactionRow): RecordedTransaction {
     ...(row.block_number !== null &&
       row.block_hash !== null && {
         block: { number: row.block_number, hash: bytes32(row.block_hash) },
+      }),
+    ...(row.gas_used !== null &&
+      row.gas_price !== null && {
+        cost: {
+          gasUsed: BigInt(row.gas_used),
+          gasPrice: BigInt(row.gas_price),
+          publishingFee: BigInt(row.publishing_fee ?? '0'),
+        },
       }),
   };
 }

@@ -212,6 +212,9 @@ const PAYMENTS_RELEASED = `create index payments_released on payments (payer, no
  */
 const PAYMENTS_DEPOSIT = `alter table payments add column deposit text`;
 
+/** Wei for publishing it on the layer below, beyond its gas (`l1Fee` on Base); null on rows from before. */
+const TRANSACTIONS_PUBLISHING_FEE = `alter table transactions add column publishing_fee text`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -258,4 +261,5 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   },
   { name: 'ledger-020-released', statements: () => [PAYMENTS_RELEASED] },
   { name: 'ledger-021-deposits', statements: () => [PAYMENTS_DEPOSIT] },
+  { name: 'ledger-022-publishing-fees', statements: () => [TRANSACTIONS_PUBLISHING_FEE] },
 ];

@@ -41,11 +41,15 @@ export function explainPayment(payment: Payment, intents: readonly Intent[]): st
   });
   for (const intent of intents) {
     for (const transaction of intent.transactions) {
-      const { hash, replaces, signedAt, block } = transaction;
+      const { hash, replaces, signedAt, block, cost } = transaction;
       const nonce = `${intent.relayer} nonce ${intent.nonce}`;
       const what = replaces ? `replaces ${replaces}` : `${intent.payments.length} payment(s)`;
       const where = block ? `, mined in block ${block.number}` : '';
-      events.push({ at: signedAt, words: `transaction ${hash} by ${nonce}, ${what}${where}` });
+      const fees = cost ? `, ${costText(cost)}` : '';
+      events.push({
+        at: signedAt,
+        words: `transaction ${hash} by ${nonce}, ${what}${where}${fees}`,
+      });
     }
   }
   events.sort((a, b) => a.at - b.at);
@@ -59,6 +63,14 @@ export function explainPayment(payment: Payment, intents: readonly Intent[]): st
     ...events.map(({ at, words }) => `  ${iso(at)}  ${words}`),
   ];
 }
+
+/** What a transaction cost, and of it what publishing it on the layer below did. */
+function costText({ gasUsed, gasPrice, publishingFee }: NonNullable<Cost>): string {
+  const total = gasUsed * gasPrice + publishingFee;
+  return `cost ${total} wei (${gasUsed} gas at ${gasPrice}, L1 fee ${publishingFee})`;
+}
+
+type Cost = Intent['transactions'][number]['cost'];
 
 /** The columns of the CSV export; amounts in atomic units (6 decimals), times in ISO 8601. */
 export const CSV_HEADER =

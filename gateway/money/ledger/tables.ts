@@ -96,6 +96,7 @@ interface TransactionsTable {
   succeeded: bigint | null;
   gas_used: string | null;
   gas_price: string | null;
+  publishing_fee: string | null;
 }
 
 /** A row with every column present, as a query returns it. */

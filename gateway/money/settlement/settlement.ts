@@ -75,7 +75,8 @@ export class Settlement {
           follower: this.#follower,
           onFree: () => this.#queue.pump(),
           onPreconfirmed: (moved) => this.#announce(moved),
-          onEnded: (flown) => void this.#ended(flown),
+          onEnded: (flown) => this.#ended(flown),
+          codeCallsOf: (flown) => this.#codePayers.callsOf(flown),
           onUnsigned: (payments) => this.#reconsider(payments),
         }),
     );
@@ -236,11 +237,8 @@ export class Settlement {
     return this.#lanes.some((lane) => lane.carries(paymentId));
   }
 
-  async #ended(flown: Flown): Promise<void> {
+  #ended(flown: Flown): void {
     this.#announce(flown.moved);
-    await this.#codePayers.learn(flown).catch((error: unknown) => {
-      this.parts.log.warn({ error: String(error) }, 'could not record what a payer’s code used');
-    });
     this.#reconsider(flown.unmoved);
   }
 
