@@ -158,4 +158,6 @@ function breakOne(target: unknown, turns: Stream, value: unknown): void {
   }
 }
 
-interface Stream { next(): { value?: number } }
+interface Stream {
+  next(): { value?: number };
+}
