@@ -2,6 +2,7 @@ import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
+import { SEARCH_DISCOVERY } from './discovery.js';
 import { isRefusal } from '../ground/domain/refusal.js';
 import { createLedger } from '../money/ledger/ledger.js';
 import { lookUpPayment } from '../money/ledger/lookup.js';
@@ -81,6 +82,7 @@ export async function openPayments(
     url: new URL('/search', parts.publicUrl).href,
     description: 'Keyword web search: ranked pages with title, URL and a long passage',
     mimeType: 'application/json',
+    discovery: SEARCH_DISCOVERY,
   };
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
   const { offer } = price;

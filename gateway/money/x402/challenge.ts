@@ -1,5 +1,6 @@
 import type { PaymentRequired, PaymentRequiredV1 } from '@x402/core/types';
 import { encodeJson } from './base64.js';
+import { BAZAAR, bazaarDeclaration } from './discovery.js';
 import { PAYMENT_IDENTIFIER, paymentIdentifierDeclaration } from './payment-identifier.js';
 import { requirements, requirementsV1, type Offer } from './terms.js';
 
@@ -16,12 +17,16 @@ export function paymentRequired({
   error,
   extra,
 }: ChallengeParts): PaymentRequired {
+  const { discovery, ...described } = resource;
   return {
     x402Version: 2,
     ...(error !== undefined && { error }),
-    resource: { ...resource },
+    resource: described,
     accepts: [requirements(terms, extra)],
-    extensions: { [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration() },
+    extensions: {
+      [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration(),
+      ...(discovery && { [BAZAAR]: bazaarDeclaration(discovery) }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { PaymentRequirements, PaymentRequirementsV1 } from '@x402/core/types';
 import type { Address, UsdcUnits } from '../../ground/domain/units.js';
+import { outputSchemaV1, type Discovery } from './discovery.js';
 
 /** What the operator asks for one search: the server's own side of every comparison. */
 export interface PaymentTerms {
@@ -18,6 +19,8 @@ export interface Resource {
   readonly url: string;
   readonly description?: string;
   readonly mimeType?: string;
+  /** How it is called, for indexes; absent where it is of no use to strangers. */
+  readonly discovery?: Discovery;
 }
 
 /** What is asked now. The objects stay the same for as long as they stand. */
@@ -67,7 +70,7 @@ export function requirementsV1(terms: PaymentTerms, resource: Resource): Payment
     resource: resource.url,
     description: resource.description ?? '',
     mimeType: resource.mimeType ?? 'application/json',
-    outputSchema: {},
+    outputSchema: resource.discovery ? outputSchemaV1(resource.discovery) : {},
     payTo: terms.payTo,
     maxTimeoutSeconds: terms.maxTimeoutSeconds,
     asset: terms.asset,
