@@ -15,6 +15,8 @@ export const CUSTOMER_SETTINGS = {
   OPERATOR_EMAILS: words,
   /** Whether people can sign in to the console with an Ethereum wallet. */
   WALLET_SIGN_IN: switched('on'),
+  /** Searches a day that the front page gives each network address; 0 gives none away. */
+  FREE_SEARCHES_PER_DAY: integer(0, 1000, 10),
   /** Requests a second without a key, from one network address; and what they may cost. */
   ADDRESS_RATE: integer(1, 1_000_000, 100),
 } as const;
