@@ -146,7 +146,7 @@ describe('what the page gives away', () => {
     expect(time.ms).toBe(0);
   });
 
-  test('is nothing where the operator says so', async () => {
+  test('is nothing where the operator says so', () => {
     const none = freeSearches(realClock, 0);
     expect([none.remaining('192.0.2.1'), none.take('192.0.2.1')]).toEqual([0, 'used-up']);
   });
