@@ -5,6 +5,7 @@ import { createApp } from '../edge/app.js';
 import { frontRoutes } from '../edge/front/routes.js';
 import { createDoor } from '../edge/http/door.js';
 import { healthRoutes, opsApp } from '../edge/http/ops.js';
+import { channelRoutes } from '../edge/http/channel-routes.js';
 import { paymentRoutes } from '../edge/http/payment-routes.js';
 import { createBoundedServer, drain, listen, listenFault } from '../edge/http/server.js';
 import { createHealth } from '../ground/observe/health.js';
@@ -16,6 +17,7 @@ import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import type { Rooms } from './rooms.js';
 import { indexState } from './index-state.js';
+import { packDoor } from './pack-access.js';
 import { mcpAddresses, openToolAccess } from './tool-access.js';
 
 const SERVER_LIMITS = {
@@ -60,8 +62,17 @@ export async function openDoors(
       ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
     }),
   });
+  const { refund } = payments;
+  const refunds = channelRoutes(
+    refund && {
+      refund,
+      admitAddress: (address) => access.limits.admitAddress(address, 'challenge'),
+      wire: payments.wire,
+    },
+  );
+  const packDesk = packDoor(config, { ...parts, clock, random });
   const routesFor = (face: Face) =>
-    (face === 'gateway' ? Router().use(front).use(inquiries) : Router())
+    (face === 'gateway' ? Router().use(front).use(inquiries).use(refunds).use(packDesk) : Router())
       .use(tools.routesFor(face))
       .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>
