@@ -139,6 +139,7 @@ async function compare(seconds) {
   const servers = {};
   for (const [name, search] of Object.entries(searches)) {
     const app = createApp({
+      homeUrl: 'http://localhost:4020',
       face: 'gateway',
       search,
       wire: { challengeHeader: quiet, receiptHeader: quiet },

@@ -41,9 +41,10 @@ export function startGateway(env) {
       output += chunk;
       const [, url] = /is running at (\S+)/.exec(output) ?? [];
       const [, opsUrl] = /metrics, health +(\S+)\/metrics/.exec(output) ?? [];
-      if (output.includes('Stop with') && url) {
-        resolve({ url, opsUrl, cpuMs: () => cpuMs(child.pid), stop: () => stop(child) });
-      }
+      if (!output.includes('Stop with') || !url) return;
+      // The banner has the name for people; it listens on IPv4 alone.
+      const [own, ops] = [url, opsUrl].map((one) => one.replace('//localhost:', '//127.0.0.1:'));
+      resolve({ url: own, opsUrl: ops, cpuMs: () => cpuMs(child.pid), stop: () => stop(child) });
     });
     child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}: ${output}`)));
   });

@@ -42,6 +42,8 @@ export const CUSTOMER_SETTINGS = {
   OPERATOR_EMAILS: words,
   /** Whether people can sign in to the console with an Ethereum wallet. */
   WALLET_SIGN_IN: switched('on'),
+  /** Searches a day that the front page gives each network address; 0 gives none away. */
+  FREE_SEARCHES_PER_DAY: integer(0, 1000, 10),
   /** Packs on sale without an account: searches, or searches=USD, comma-separated; or `off`. */
   PACKS: packs,
   /** Days for which the key of a pack works; a top-up counts them anew. */

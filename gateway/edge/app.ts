@@ -3,7 +3,7 @@ import { referenceRoutes } from './console/reference/routes.js';
 import type { Log, Random } from '../ground/domain/ports.js';
 import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import { createCors } from './http/cors.js';
-import { sendRefusal } from './http/error-reply.js';
+import { nameHome, sendRefusal } from './http/error-reply.js';
 import { openApiRoute } from './http/openapi-route.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
 import {
@@ -18,6 +18,8 @@ export interface AppParts extends SearchRouteParts {
   readonly log: Log;
   /** Whether callers reach the service by https, whatever reaches this process. */
   readonly isHttps: boolean;
+  /** Where the console and the documentation are, without a path. */
+  readonly homeUrl: string;
   /** Proxies in front of the service whose `X-Forwarded-For` is believed; 0 believes nobody. */
   readonly trustedProxies: number;
   readonly health: { readonly live: RequestHandler; readonly ready: RequestHandler };
@@ -33,6 +35,10 @@ export function createApp(parts: AppParts): Express {
   app.set('trust proxy', parts.trustedProxies);
 
   app.use(assignRequestId(parts.random));
+  app.use((_request, response, next) => {
+    nameHome(response, parts.homeUrl);
+    next();
+  });
   app.use(harden(parts.isHttps));
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);

@@ -1,4 +1,5 @@
 import type { DevFacts } from '../dev/facts.js';
+import { namedUrl } from './own-url.js';
 
 export interface BannerFacts {
   readonly gatewayUrl: string;
@@ -15,17 +16,23 @@ export interface BannerFacts {
 
 /** What a person reads after `npm start`: where it is, what to try next, where the data lives. */
 export function banner(facts: BannerFacts): string {
+  const gateway = namedUrl(facts.gatewayUrl);
   const lines = [
     '',
-    `  search402 is running at ${facts.gatewayUrl}`,
+    `  search402 is running at ${gateway}`,
     '',
-    `    keys or payments   ${facts.gatewayUrl}/search`,
-    `    keys only          ${facts.apiUrl}/search`,
-    `    metrics, health    ${facts.opsUrl}/metrics, /readyz`,
+    `    start here         ${gateway}/`,
+    `    console            ${gateway}/console`,
+    `    documentation      ${gateway}/docs`,
+    `    tool protocol      ${gateway}/mcp`,
+    '',
+    `    keys or payments   ${gateway}/search`,
+    `    keys only          ${namedUrl(facts.apiUrl)}/search`,
+    `    metrics, health    ${namedUrl(facts.opsUrl)}/metrics, /readyz`,
     `    price              ${facts.priceUsd} USD a search`,
     `    data               ${facts.dataDir} (database: ${facts.database})`,
     ...facts.warnings.flatMap((warning) => ['', `  WARNING: ${warning}`]),
-    ...(facts.dev ? development(facts.gatewayUrl, facts.dev) : []),
+    ...(facts.dev ? development(gateway, facts.dev) : []),
     '',
     '  Stop with Ctrl-C. Running searches and payments finish first.',
     '',

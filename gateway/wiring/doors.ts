@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import { Router } from 'express';
 import { createApp } from '../edge/app.js';
+import { frontRoutes } from '../edge/front/routes.js';
 import { createDoor } from '../edge/http/door.js';
 import { healthRoutes, opsApp } from '../edge/http/ops.js';
 import { channelRoutes } from '../edge/http/channel-routes.js';
@@ -9,12 +11,14 @@ import { createBoundedServer, drain, listen, listenFault } from '../edge/http/se
 import { createHealth } from '../ground/observe/health.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import type { Face } from '../search/caller.js';
+import type { FreeSearch } from '../search/free.js';
 import type { Search } from '../search/pipeline.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import type { Rooms } from './rooms.js';
+import { indexState } from './index-state.js';
 import { packDoor } from './pack-access.js';
-import { openToolAccess } from './tool-access.js';
+import { mcpAddresses, openToolAccess } from './tool-access.js';
 
 const SERVER_LIMITS = {
   headerBytesMax: 16 * 1024,
@@ -26,7 +30,7 @@ const SERVER_LIMITS = {
 /** Opens the addresses: the operator's first, the gateway's last. */
 export async function openDoors(
   config: Config,
-  parts: Ground & Rooms & { readonly search: Search },
+  parts: Ground & Rooms & { readonly search: Search; readonly freeSearch: FreeSearch },
   { log, stops }: Surroundings,
 ) {
   const { store, core, metrics, access, payments, people, search, bodyLimits, publicUrl } = parts;
@@ -46,6 +50,18 @@ export async function openDoors(
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     receiptHeader: (receipt, version) => payments.wire.receiptHeader(receipt, version),
   });
+  const front = frontRoutes({
+    url: publicUrl,
+    mcp: mcpAddresses(config),
+    clock,
+    freeSearch: parts.freeSearch,
+    offer: payments.offer,
+    isReady: async () => (await health.check()).ready,
+    index: indexState(clock, {
+      url: core.url,
+      ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
+    }),
+  });
   const { refund } = payments;
   const refunds = channelRoutes(
     refund && {
@@ -56,7 +72,7 @@ export async function openDoors(
   );
   const packDesk = packDoor(config, { ...parts, clock, random });
   const routesFor = (face: Face) =>
-    (face === 'gateway' ? Router().use(inquiries).use(refunds).use(packDesk) : Router())
+    (face === 'gateway' ? Router().use(front).use(inquiries).use(refunds).use(packDesk) : Router())
       .use(tools.routesFor(face))
       .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>
@@ -65,6 +81,7 @@ export async function openDoors(
       search,
       wire: payments.wire,
       bodyLimits,
+      homeUrl: publicUrl,
       routes: routesFor(face),
       isHttps: (face === 'api' ? (config.API_PUBLIC_URL ?? publicUrl) : publicUrl).startsWith(
         'https:',

@@ -2,6 +2,7 @@ import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
+import { SEARCH_DISCOVERY } from './discovery.js';
 import type { Packs } from '../customers/packs/packs.js';
 import type { PackSize } from '../customers/packs/sizes.js';
 import type { PackSales } from '../edge/http/pack-routes.js';
@@ -94,6 +95,7 @@ export async function openPayments(
     url: new URL('/search', parts.publicUrl).href,
     description: 'Keyword web search: ranked pages with title, URL and a long passage',
     mimeType: 'application/json',
+    discovery: SEARCH_DISCOVERY,
   };
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
   const ledger = createLedger({

@@ -1,7 +1,9 @@
+import { freeSearches } from '../customers/limits/free-searches.js';
 import { createUpstream } from '../edge/http/upstream.js';
 import { formatUsd } from '../ground/domain/units.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import { createWalletProof } from '../money/chain/wallet-proof.js';
+import { createFreeSearch, type FreeSearch } from '../search/free.js';
 import { createIdempotentSearch } from '../search/idempotent.js';
 import { createKeyedSearch } from '../search/keyed.js';
 import { observed } from '../search/observed.js';
@@ -12,6 +14,7 @@ import type { Ground, Surroundings } from './ground.js';
 import { openPackAccess } from './pack-access.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
+import { ownUrl } from './own-url.js';
 import { mcpAddresses } from './tool-access.js';
 
 /** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
@@ -27,7 +30,7 @@ export async function openRooms(
   { log, stops }: Surroundings,
 ) {
   const ports = { clock, random, log };
-  const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
+  const publicUrl = config.PUBLIC_URL ?? ownUrl(config.HOST, config.PORT);
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
   const packing = { store, keys: access.keys, sealing, ...ports };
@@ -78,13 +81,13 @@ export async function openRooms(
   return { access, packs, payments, people, publicUrl, bodyLimits };
 }
 
-/** The pipeline, over everything that was opened. */
+/** The searches: the pipeline for those who pay, and the front page's own. */
 export function wireSearch(
   config: Config,
   { core, metrics }: Ground,
   { access, payments, people }: Rooms,
   { log, stops }: Surroundings,
-): Search {
+): { readonly search: Search; readonly freeSearch: FreeSearch } {
   const upstream = createUpstream({
     url: core.url,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
@@ -109,5 +112,12 @@ export function wireSearch(
     }),
     searchForPayment: payments.searchForPayment,
   });
-  return observed(search, metrics, log, clock);
+  const freeSearch = createFreeSearch({
+    run: upstream,
+    budget: freeSearches(clock, config.FREE_SEARCHES_PER_DAY),
+    random,
+    observe: (outcome, seconds) => metrics.search('free', outcome, seconds),
+    clock,
+  });
+  return { search: observed(search, metrics, log, clock), freeSearch };
 }

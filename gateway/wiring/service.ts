@@ -41,8 +41,8 @@ export async function startService(
 async function start(config: Config, surroundings: Surroundings): Promise<BannerFacts> {
   const ground = await openGround(config, surroundings);
   const rooms = await openRooms(config, ground, surroundings);
-  const search = wireSearch(config, ground, rooms, surroundings);
-  const urls = await openDoors(config, { ...ground, ...rooms, search }, surroundings);
+  const searches = wireSearch(config, ground, rooms, surroundings);
+  const urls = await openDoors(config, { ...ground, ...rooms, ...searches }, surroundings);
   const { chain, store } = ground;
   const facts = { store, ...urls, clock, random };
   const dev = chain.dev && (await publishDevFacts(config.DATA_DIR, { ...facts, chain: chain.dev }));

@@ -1,4 +1,5 @@
 import type { Config } from './config.js';
+import { ownUrl } from './own-url.js';
 
 /**
  * Settings of a real chain whose absence stops nothing, but spoils something: a sentence each, by
@@ -9,7 +10,7 @@ export function settingWarnings(config: Config): readonly string[] {
   const warnings: string[] = [];
   if (config.PUBLIC_URL === undefined) {
     warnings.push(
-      `PUBLIC_URL is not set: quotes, mails and examples name http://localhost:${config.PORT}, ` +
+      `PUBLIC_URL is not set: quotes, mails and examples name ${ownUrl(config.HOST, config.PORT)}, ` +
         'which leads nobody here.',
     );
   }

@@ -18,6 +18,7 @@ import { sweepRecords } from '../edge/oauth/records.js';
 import { oauthRoutes, resourceMetadata } from '../edge/oauth/routes.js';
 import type { Subject } from '../edge/oauth/subject.js';
 import { openTokens } from '../edge/oauth/tokens.js';
+import { ownUrl } from './own-url.js';
 import type { PeopleAccess } from './people-access.js';
 import type { Face } from '../search/caller.js';
 import type { Search } from '../search/pipeline.js';
@@ -50,8 +51,8 @@ export interface ToolAccess {
 
 /** Where clients connect: with an account, and to pay for each call. */
 export function mcpAddresses(config: Config): { keyed: string; open: string } {
-  const [keyed] = addressesOf(config.API_PUBLIC_URL, config.API_PORT);
-  const [open] = addressesOf(config.PUBLIC_URL, config.PORT);
+  const [keyed] = addressesOf(config.API_PUBLIC_URL, config.HOST, config.API_PORT);
+  const [open] = addressesOf(config.PUBLIC_URL, config.HOST, config.PORT);
   return { keyed, open };
 }
 
@@ -62,8 +63,8 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
   const { store, clock, random, log, sealing, people, publicUrl } = parts;
   const issuer = new URL(publicUrl).origin;
   const resources = {
-    api: addressesOf(config.API_PUBLIC_URL, config.API_PORT),
-    gateway: addressesOf(config.PUBLIC_URL, config.PORT),
+    api: addressesOf(config.API_PUBLIC_URL, config.HOST, config.API_PORT),
+    gateway: addressesOf(config.PUBLIC_URL, config.HOST, config.PORT),
   };
   const all: Resources = [...resources.api, ...resources.gateway];
   const ports = { store, clock, random, log, sealing };
@@ -131,13 +132,11 @@ function describeResource(resources: Resources, issuer: string): RequestHandler 
 }
 
 /** The public address of a face's `/mcp`; without one, all names of this machine. */
-function addressesOf(publicUrl: string | undefined, port: number): Resources {
+function addressesOf(publicUrl: string | undefined, host: string, port: number): Resources {
   if (publicUrl !== undefined) return [`${new URL(publicUrl).origin}/mcp`];
-  return [
-    `http://localhost:${port}/mcp`,
-    `http://127.0.0.1:${port}/mcp`,
-    `http://[::1]:${port}/mcp`,
-  ];
+  const first = `${ownUrl(host, port)}/mcp`;
+  const others = ['localhost', '127.0.0.1', '[::1]'].map((name) => `http://${name}:${port}/mcp`);
+  return [first, ...others.filter((address) => address !== first)];
 }
 
 /** The console's session is the login. */

@@ -15,6 +15,7 @@ import { realRandom, silentLog } from '../support/ports.js';
 /** What the check around every test would say of the answer to one search. */
 async function faultsOf(reply: SearchReply): Promise<readonly string[]> {
   const app = createApp({
+    homeUrl: 'http://localhost:4020',
     face: 'gateway',
     search: () => Promise.resolve(reply),
     wire: { challengeHeader: () => 'e30=', receiptHeader: () => 'e30=' },

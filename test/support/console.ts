@@ -131,6 +131,7 @@ export async function openConsoleWorld(
     searchForPayment: noPayments,
   });
   const app = createApp({
+    homeUrl: 'http://localhost:4020',
     face: 'gateway',
     search,
     wire: { challengeHeader: () => 'challenge', receiptHeader: () => 'receipt' },

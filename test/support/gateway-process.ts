@@ -65,11 +65,16 @@ export function startGateway(...how: Parameters<typeof runGateway>): Promise<Run
   return running(runGateway(...how));
 }
 
+/** The address that it listens on: the banner has the name for people, who may come by IPv6. */
+function listening(url: string): string {
+  return url.replace('//localhost:', '//127.0.0.1:');
+}
+
 /** Waits until it is up. @throws with its output when it does not come up. */
 export async function running(run: GatewayRun): Promise<RunningGateway> {
   await written(run, 'Stop with Ctrl-C');
   const [, url] = /is running at (\S+)/.exec(run.output()) ?? [];
   const [, opsUrl] = /metrics, health +(\S+)\/metrics/.exec(run.output()) ?? [];
   if (url === undefined || opsUrl === undefined) throw new Error(run.output());
-  return { ...run, url, opsUrl };
+  return { ...run, url: listening(url), opsUrl: listening(opsUrl) };
 }

@@ -42,7 +42,12 @@ describe('a first start, and a second', () => {
   test('tells a person where it is and what to try, and writes the facts for scripts', async () => {
     const { service, facts } = await start();
     first = facts;
-    for (const text of [facts.gatewayUrl, 'npm run pay', facts.apiKey, 'worthless', dataDir]) {
+    // People are told one name everywhere, the one of mails and quotes.
+    const { port } = new URL(facts.gatewayUrl);
+    const places = ['/', '/console', '/docs', '/mcp'].map(
+      (at) => `http://localhost:${port}${at}\n`,
+    );
+    for (const text of [...places, 'npm run pay', facts.apiKey, 'worthless', dataDir]) {
       expect(service.output()).toContain(text);
     }
     expect(facts).toMatchObject({

@@ -19,6 +19,7 @@ export function pagePolicy(origins: readonly string[] = []): string {
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
+    "font-src 'self'",
     ["connect-src 'self'", ...origins].join(' '),
     "form-action 'self'",
     "base-uri 'none'",

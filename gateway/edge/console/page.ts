@@ -38,10 +38,12 @@ const MENU = [
 
 /** Writes a page. What it may load is said by the policy that `secure` has set. */
 export function sendPage(response: Response, page: Page): void {
+  const isAnswer = response.req.method === 'POST' && page.path !== undefined;
+  const scripts = [...(page.scripts ?? []), ...(isAnswer ? (['after-post.js'] as const) : [])];
   response
     .status(page.status ?? 200)
     .type('html')
-    .send(pageText(page));
+    .send(pageText({ ...page, scripts }));
 }
 
 /** A whole page as text. */

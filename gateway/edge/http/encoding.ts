@@ -110,12 +110,16 @@ export interface FixedText {
   send(response: ServerResponse): void;
 }
 
-export function fixedText(body: Uint8Array): FixedText {
+/** @param options.isCompressible false for what is compressed by its own format. */
+export function fixedText(
+  body: Uint8Array,
+  { isCompressible }: { readonly isCompressible: boolean } = { isCompressible: true },
+): FixedText {
   const made = new Map<Encoding, Promise<Uint8Array>>();
   return {
     send(response) {
-      const isShort = body.length < COMPRESSED_BYTES_MIN;
-      const encoding = isShort ? 'identity' : encodingFor(response);
+      const isPlain = !isCompressible || body.length < COMPRESSED_BYTES_MIN;
+      const encoding = isPlain ? 'identity' : encodingFor(response);
       if (encoding === 'identity') {
         finish(response, body, encoding);
         return;

@@ -43,8 +43,35 @@ function seconds(count: number): string {
   return count === 1 ? '1 second' : `${count} seconds`;
 }
 
+const homes = new WeakMap<ServerResponse, string>();
+
+/** Says where the console and the documentation are: a reply that nobody can use names them. */
+export function nameHome(response: ServerResponse, homeUrl: string): void {
+  homes.set(response, homeUrl);
+}
+
+/** A 401 leads to where keys are made, and a 404 to where it says what there is (RFC 8288). */
+function placed(response: ServerResponse, refusal: Refusal): Refusal {
+  const home = homes.get(response);
+  if (home === undefined) return refusal;
+  if (refusal.code === 'missing_api_key' || refusal.code === 'invalid_api_key') {
+    response.setHeader(
+      'Link',
+      `<${home}/console/keys>; rel="help", <${home}/docs>; rel="service-doc"`,
+    );
+    return { ...refusal, detail: `${refusal.detail} Keys are made at ${home}/console/keys.` };
+  }
+  if (refusal.code !== 'not_found') return refusal;
+  response.setHeader(
+    'Link',
+    `<${home}/docs>; rel="service-doc", <${home}/openapi.json>; rel="service-desc"`,
+  );
+  return { ...refusal, detail: `${refusal.detail} The documentation is at ${home}/docs.` };
+}
+
 /** The one place that writes an error to a caller; headers that say more are set before. */
-export function sendRefusal(response: ServerResponse, refusal: Refusal, requestId: string): void {
+export function sendRefusal(response: ServerResponse, given: Refusal, requestId: string): void {
+  const refusal = placed(response, given);
   if (refusal.retryAfterSeconds !== undefined) {
     response.setHeader('Retry-After', String(refusal.retryAfterSeconds));
   }

@@ -65,7 +65,9 @@ const DETAILS: Readonly<Record<RefusalCode, string>> = {
   malformed_request: 'The body isn’t valid JSON.',
   malformed_payment: 'Send exactly one payment header.',
   ambiguous_credentials: 'Send an API key or a payment, not both: a search is charged once.',
-  missing_api_key: 'Send an API key: "Authorization: Bearer s402_live_…".',
+  missing_api_key:
+    'Send an API key: "Authorization: Bearer s402_live_…". Keys are made at ' +
+    'https://search.example/console/keys.',
   invalid_api_key: 'This API key isn’t valid.',
   invalid_payment_proof: 'Only the payer can ask about a payment.',
   wallet_sign_in_required: 'Only the wallet that paid sees its keys. Sign in with it.',
@@ -76,7 +78,9 @@ const DETAILS: Readonly<Record<RefusalCode, string>> = {
   insufficient_credits: 'The account has no credits left.',
   account_suspended: 'The account is suspended. Ask the operator.',
   plan_restricted: 'The plan of this account does not allow this.',
-  not_found: 'Not found. To search, use POST /search.',
+  not_found:
+    'Not found. To search, use POST /search. The documentation is at ' +
+    'https://search.example/docs.',
   method_not_allowed: 'Use POST for /search.',
   request_timeout: 'The request did not arrive in time.',
   payment_identifier_conflict: 'This payment identifier was used for another request.',

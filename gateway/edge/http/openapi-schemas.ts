@@ -46,7 +46,8 @@ const paymentRequiredV1Schema = z.strictObject({
       resource: z.string(),
       description: z.string(),
       mimeType: z.string(),
-      outputSchema: z.strictObject({}),
+      // JSON Schemas of the call and its answer.
+      outputSchema: z.unknown(),
       payTo: z.string(),
       maxTimeoutSeconds: z.int().min(1),
       asset: z.string(),

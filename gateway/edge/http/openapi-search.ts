@@ -4,6 +4,15 @@ import { body, json, parameter, rated } from './openapi-parts.js';
 import { errorReplies, headers, type ErrorReply } from './openapi-replies.js';
 import { CODES, type Json } from './openapi-schemas.js';
 
+/**
+ * For indexes of paid services (Agentcash Discovery, 7). The price is the operator's, and the document
+ * is the same everywhere: what a search costs now is in the challenge.
+ */
+const PAYMENT_INFO: Json = {
+  price: { mode: 'dynamic', currency: 'USD' },
+  protocols: [{ x402: {} }],
+};
+
 export function searchOperation(): Json {
   return {
     operationId: 'search',
@@ -13,6 +22,7 @@ export function searchOperation(): Json {
       'Literal search: exact words, quoted phrases, word order. Send a key, or a payment, or ' +
       'neither to be quoted a price.',
     security: [{ bearer: [] }, {}],
+    'x-payment-info': PAYMENT_INFO,
     parameters: [
       parameter('PaymentSignature'),
       parameter('PaymentV1'),

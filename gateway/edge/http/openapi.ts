@@ -71,6 +71,7 @@ const INFO: Json = {
     '`PAYMENT-RESPONSE`. A search that fails costs nothing. On the keys-only port a missing key ' +
     'gets 401 instead of a quote. Any path that isn’t listed here gets 404 with an ' +
     'ErrorResponse.',
+  'x-guidance': 'POST /search with a few keywords; add a payment or a key. A 402 names the price.',
   license: { name: 'MIT', identifier: 'MIT' },
 };
 

@@ -37,7 +37,7 @@ export function consentPage(view: ConsentView): Page {
         are signed in as ${view.person.email}.
       </p>
       <form method="post">
-        <fieldset>
+        <fieldset class="choices">
           <legend>Account to charge</legend>
           ${accounts.map(
             ({ id, name }, index) =>
@@ -47,8 +47,10 @@ export function consentPage(view: ConsentView): Page {
               </label>`,
           )}
         </fieldset>
-        <button name="decision" value="allow">Connect</button>
-        <button name="decision" value="deny" class="quiet">Cancel</button>
+        <p class="buttons">
+          <button class="main" name="decision" value="allow">Connect</button>
+          <button name="decision" value="deny">Cancel</button>
+        </p>
       </form>`,
   };
 }

@@ -5,7 +5,7 @@ const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** What the operator watches, in the Prometheus text format. */
 export interface Metrics {
   /** One finished search: who paid, what came of it (`ok` or a refusal's code), seconds taken. */
-  search(payer: 'account' | 'payment' | 'nobody', outcome: string, seconds: number): void;
+  search(payer: 'account' | 'payment' | 'nobody' | 'free', outcome: string, seconds: number): void;
   /** One JSON-RPC call to the chain. */
   rpcCall(method: string): void;
   /** Adds a number that is read when the metrics are. */

@@ -1,5 +1,6 @@
 import type { PaymentRequired, PaymentRequiredV1 } from '@x402/core/types';
 import { encodeJson } from './base64.js';
+import { BAZAAR, bazaarDeclaration } from './discovery.js';
 import { PAYMENT_IDENTIFIER, paymentIdentifierDeclaration } from './payment-identifier.js';
 import type { ChannelCorrection } from './channel-state.js';
 import { channelRequirements, requirements, requirementsV1, type Offer } from './terms.js';
@@ -21,14 +22,18 @@ export function paymentRequired({
   channels,
   correction,
 }: ChallengeParts): PaymentRequired {
+  const { discovery, ...described } = resource;
   const exact = requirements(terms, extra);
   return {
     x402Version: 2,
     ...(error !== undefined && { error }),
-    resource: { ...resource },
+    resource: described,
     // The first that a client knows is what it takes: who knows channels pays the least with them.
     accepts: channels ? [channelRequirements(terms, channels, correction), exact] : [exact],
-    extensions: { [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration() },
+    extensions: {
+      [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration(),
+      ...(discovery && { [BAZAAR]: bazaarDeclaration(discovery) }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { PaymentRequirements, PaymentRequirementsV1 } from '@x402/core/types';
 import type { Address, UsdcUnits } from '../../ground/domain/units.js';
+import { outputSchemaV1, type Discovery } from './discovery.js';
 import { BATCH_SETTLEMENT } from './channel-payload.js';
 import { correctionWire, type ChannelCorrection } from './channel-state.js';
 
@@ -20,6 +21,8 @@ export interface Resource {
   readonly url: string;
   readonly description?: string;
   readonly mimeType?: string;
+  /** How it is called, for indexes; absent where it is of no use to strangers. */
+  readonly discovery?: Discovery;
 }
 
 /** What the operator asks of a channel, beside what it asks of every payment. */
@@ -113,7 +116,7 @@ export function requirementsV1(terms: PaymentTerms, resource: Resource): Payment
     resource: resource.url,
     description: resource.description ?? '',
     mimeType: resource.mimeType ?? 'application/json',
-    outputSchema: {},
+    outputSchema: resource.discovery ? outputSchemaV1(resource.discovery) : {},
     payTo: terms.payTo,
     maxTimeoutSeconds: terms.maxTimeoutSeconds,
     asset: terms.asset,

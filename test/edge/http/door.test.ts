@@ -14,6 +14,7 @@ function appOf(isHttps: boolean, trustedProxies: number) {
   const refusal = refuse('payment_required', 'Pay.');
   return createServer(
     createApp({
+      homeUrl: 'http://localhost:4020',
       face: 'gateway',
       search: ({ requestId }) => Promise.resolve({ kind: 'refused', requestId, refusal }),
       wire: { challengeHeader: () => 'e30=', receiptHeader: () => 'e30=' },

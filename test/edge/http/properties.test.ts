@@ -41,6 +41,7 @@ beforeAll(async () => {
     searchForPayment: (_payload, { requestId }) => ended(requestId),
   });
   const app = createApp({
+    homeUrl: 'http://localhost:4020',
     face: 'gateway',
     search,
     wire: { challengeHeader: () => 'e30=', receiptHeader: () => 'e30=' },

@@ -48,6 +48,7 @@ test('403 for a suspended account', async () => {
 test('500 for a bug and 503 for a database out of reach, without a word of either', async () => {
   const failures = [new Error('secret of the house'), new StoreUnavailable('failed')];
   const app = createApp({
+    homeUrl: 'http://localhost:4020',
     face: 'gateway',
     search: () => Promise.reject(failures.shift() ?? new Error('no more')),
     wire: { challengeHeader: () => '', receiptHeader: () => '' },

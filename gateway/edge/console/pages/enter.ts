@@ -4,7 +4,7 @@ import { inEvenTime } from '../even-time.js';
 import { textOf } from '../form.js';
 import { boundedTries, visitorOf } from '../guard.js';
 import { html, type Html } from '../html.js';
-import { notice, sendPage, table, time } from '../page.js';
+import { notice, sendPage, time } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 import { mailPage } from './mail-sent.js';
 import { newPassword, passwordOf, queryOf } from './passwords.js';
@@ -102,17 +102,18 @@ function outboxPage(
         No mail server is set, so email stays here. Anyone who can open this page can read it. Use
         this for development only.
       </p>
-      ${table(
-        'Mails',
-        ['Sent', 'To', 'Mail'],
-        mails.map((mail) => [
-          time(new Date(mail.createdAt)),
-          mail.to,
-          html`<b>${mail.subject}</b>
-            <pre class="mail">${withLinks(mail.text)}</pre>`,
-        ]),
-        'No email yet.',
-      )}`,
+      ${
+        mails.length === 0
+          ? html`<p class="empty">No email yet.</p>`
+          : mails.map(
+              ({ to, subject, text, createdAt }) =>
+                html`<article>
+                  <h2>${subject}</h2>
+                  <p class="hint">To ${to}, ${time(new Date(createdAt))}</p>
+                  <pre class="mail">${withLinks(text)}</pre>
+                </article>`,
+            )
+      }`,
   });
 }
 
