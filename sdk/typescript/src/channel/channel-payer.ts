@@ -1,0 +1,408 @@
+import { AbortedError, PaymentError, type PaymentView } from '../errors.js';
+import type { Hex } from '../hex.js';
+import { randomNonce, serverSeconds } from '../payment/authorization.js';
+import {
+  assertDepositWithinCaps,
+  assertPriceWithinCap,
+  parseCaps,
+  type CapUnits,
+} from '../payment/caps.js';
+import { refusalOf, type Challenge } from '../payment/challenge.js';
+import type { PaidRequest, PaymentOptions } from '../payment/payer.js';
+import type { PaymentRecord, Quote } from '../payment/record.js';
+import type { PaymentStore } from '../payment/store-view.js';
+import { signTyped, walletAddress, type Wallet } from '../payment/wallet.js';
+import type { Runtime } from '../runtime.js';
+import type { ChannelReceipt, Correction } from './answer.js';
+import { believe } from './believe.js';
+import { adopt, charge, release, setAside, type Book, type InFlight } from './book.js';
+import { decide, dropAbandoned, spareOf, type Decision } from './decide.js';
+import { channelOf, channelsIn, newChannel, recordOf, type Channel } from './entry.js';
+import {
+  depositData,
+  depositNonce,
+  refundHeader,
+  voucherData,
+  voucherHeader,
+  type Deposit,
+} from './signed.js';
+import { channelIdOf, configOf, type ChannelTerms } from './terms.js';
+
+/** A voucher that is ready to be sent, as often as it takes. */
+export interface Voucher {
+  readonly channel: Channel;
+  readonly entry: InFlight;
+  readonly header: string;
+  /** Whether another call, or an earlier run of the program, may have sent it. */
+  readonly shared: boolean;
+}
+
+/** How one search takes its voucher. */
+export interface TakeOptions {
+  /** The last answer's: its clock dates a deposit. */
+  readonly headers: Headers;
+  readonly signal: AbortSignal | undefined;
+  /** What a deposit brings at least; by default what the gateway asks for. */
+  readonly depositUnits?: bigint | undefined;
+}
+
+/** A deposit buys this many searches at least, where the gateway's minimum does not say more. */
+const SEARCHES_PER_DEPOSIT = 100n;
+/** A store of another process is looked at this often; changes of our own wake waiters at once. */
+const POLL_MS = 250;
+/** A channel that the gateway does not take is left alone for this long. */
+const STOPPED_MS = 15 * 60 * 1000;
+
+/** Pays searches by vouchers of a channel: one deposit, and then one signature for each search. */
+export class ChannelPayer {
+  readonly #caps: CapUnits;
+  #wake: (() => void)[] = [];
+
+  constructor(
+    private readonly wallet: Wallet,
+    private readonly options: PaymentOptions,
+    private readonly store: PaymentStore,
+    private readonly runtime: Runtime,
+  ) {
+    this.#caps = parseCaps(options);
+  }
+
+  /** The channels of this wallet at this address, oldest first. */
+  async channels(url: string): Promise<readonly Channel[]> {
+    const payer = await walletAddress(this.wallet);
+    return await this.store.read((view) => channelsIn(view, url, payer));
+  }
+
+  /** The terms of the channel that is open at this address: they need no challenge. */
+  async remembered(url: string): Promise<ChannelTerms | undefined> {
+    if (this.#caps.maxDeposit === 0n) return undefined;
+    const open = (await this.channels(url)).filter(({ status }) => status === 'open');
+    const terms = open.at(-1)?.terms;
+    return terms && this.#isAllowed(terms) ? terms : undefined;
+  }
+
+  /** The terms by which this challenge can be met through a channel, within lists and caps. */
+  async choose(challenge: Challenge): Promise<ChannelTerms | undefined> {
+    const allowed = challenge.channels.filter(
+      (terms) => this.#isAllowed(terms) && depositUnitsOf(terms) <= this.#caps.maxDeposit,
+    );
+    for (const terms of allowed) {
+      const channel = await this.#find(await this.#idOf(terms));
+      const isLeftAlone =
+        channel?.status === 'stopped' &&
+        this.runtime.nowMs() - (channel.stoppedAtMs ?? 0) < STOPPED_MS;
+      if (!isLeftAlone) return terms;
+    }
+    return undefined;
+  }
+
+  #isAllowed(terms: ChannelTerms): boolean {
+    const { maxDeposit, maxPerRequest } = this.#caps;
+    const isInCaps = terms.amountUnits > 0n && terms.amountUnits <= maxPerRequest;
+    return maxDeposit > 0n && isInCaps && refusalOf(terms, this.options) === undefined;
+  }
+
+  /**
+   * Sets a value aside for a request, durably, and signs it. The same request gets the value that it
+   * has already, in whichever process. Waits while a deposit is on its way that it needs.
+   * @throws {PaymentError} when a cap, the caller or the wallet refuses
+   */
+  async take(request: PaidRequest, terms: ChannelTerms, options: TakeOptions): Promise<Voucher> {
+    assertPriceWithinCap(this.#caps, terms.amountUnits);
+    const payer = await walletAddress(this.wallet);
+    const id = await this.#idOf(terms);
+    for (;;) {
+      if (options.signal?.aborted === true) throw new AbortedError('the call was aborted');
+      const changed = this.#nextChange();
+      const { decision, channel } = await this.#decide(id, request, terms, payer, undefined);
+      if (decision.kind === 'same') return await this.#sign(channel, decision.entry, true);
+      if (decision.kind === 'take') {
+        const entry = channel.book.inFlight.find(({ value }) => value === decision.value);
+        if (entry) return await this.#approveAndSign(channel, entry);
+      }
+      if (decision.kind === 'deposit') {
+        const voucher = await this.#deposit(request, channel, options);
+        if (voucher) return voucher;
+        continue;
+      }
+      await Promise.race([changed, this.runtime.sleep(POLL_MS, options.signal)]);
+    }
+  }
+
+  /** Decides for a request, and sets its value aside where it may go on. */
+  async #decide(
+    id: Hex,
+    request: PaidRequest,
+    terms: ChannelTerms,
+    payer: Hex,
+    deposit: Deposit | undefined,
+  ): Promise<{ decision: Decision; channel: Channel }> {
+    const nowMs = this.runtime.nowMs();
+    let decision: Decision = { kind: 'wait' };
+    let channel = newChannel(request.url, terms, payer, nowMs);
+    await this.store.update((view) => {
+      const record = view.get(id);
+      const before = record ? channelOf(record) : newChannel(request.url, terms, payer, nowMs);
+      const book = dropAbandoned(before.book, nowMs);
+      const isKnown = before.status === 'open';
+      const wanted = { body: request.body, price: terms.amountUnits };
+      channel = { ...before, terms, book };
+      decision = decide(book, isKnown, wanted);
+      const mayGoOn = decision.kind === 'take' || (deposit && decision.kind === 'deposit');
+      if (!mayGoOn || !('value' in decision)) return undefined;
+      const { value } = decision;
+      const carried = decision.kind === 'deposit' ? deposit : undefined;
+      const entry = {
+        value,
+        body: request.body,
+        atMs: nowMs,
+        ...(carried && { deposit: carried }),
+      };
+      const { spare, ...rest } = setAside(book, entry);
+      const keeps = spare !== undefined && spare.salt !== carried?.salt;
+      const status = isKnown ? 'open' : 'unknown';
+      channel = { ...channel, status, book: { ...rest, ...(keeps && { spare }) } };
+      return recordOf(channel);
+    });
+    return { decision, channel };
+  }
+
+  /** Signs a deposit with the voucher that it brings; undefined when somebody else was faster. */
+  async #deposit(
+    request: PaidRequest,
+    channel: Channel,
+    { headers, depositUnits }: TakeOptions,
+  ): Promise<Voucher | undefined> {
+    const { id, terms, config, book } = channel;
+    const nowMs = this.runtime.nowMs();
+    const nowSeconds = serverSeconds(headers, nowMs);
+    const spare = spareOf(book, nowSeconds, depositUnits ?? terms.minDepositUnits);
+    const deposit = spare ?? {
+      amountUnits: depositUnits ?? depositUnitsOf(terms),
+      validBefore: nowSeconds + terms.maxTimeoutSeconds,
+      salt: randomNonce(this.runtime),
+    };
+    const quote = { ...quoteOf(terms), depositUnits: deposit.amountUnits };
+    if (!spare) await this.#reserve(request.url, channel, deposit, nowMs);
+    try {
+      await this.#approve(quote);
+      const decided = await this.#decide(id, request, terms, config.payer, deposit);
+      const entry = decided.channel.book.inFlight.find(
+        (one) => one.deposit?.salt === deposit.salt && one.body === request.body,
+      );
+      if (entry) return await this.#sign(decided.channel, entry, false);
+    } catch (error) {
+      if (!spare) await this.#closeDeposit(id, deposit, 'released');
+      throw error;
+    }
+    if (!spare) await this.#closeDeposit(id, deposit, 'released');
+    return undefined;
+  }
+
+  /** Counts a deposit towards the caps, before it is signed. */
+  async #reserve(url: string, channel: Channel, deposit: Deposit, nowMs: number): Promise<void> {
+    const { id, terms, config, book } = channel;
+    const { network, asset, payTo } = terms;
+    const { amountUnits, validBefore, salt } = deposit;
+    const unspent = book.balance > book.charged ? book.balance - book.charged : 0n;
+    await this.store.update((view) => {
+      assertDepositWithinCaps(this.#caps, view.spent(nowMs), unspent, amountUnits);
+      return {
+        ...{ id: depositNonce(id, salt), status: 'signing', url, network, asset, payTo },
+        ...{ payer: config.payer, amountUnits, createdAtMs: nowMs, validBefore, channelId: id },
+      };
+    });
+  }
+
+  async #approve(quote: Quote): Promise<void> {
+    if (this.options.approve && !(await this.options.approve(quote))) {
+      throw new PaymentError('the caller did not approve the payment; nothing was signed');
+    }
+  }
+
+  async #approveAndSign(channel: Channel, entry: InFlight): Promise<Voucher> {
+    try {
+      await this.#approve(quoteOf(channel.terms));
+      return await this.#sign(channel, entry, false);
+    } catch (error) {
+      await this.#change(channel.id, (one) => ({ ...one, book: release(one.book, entry.value) }));
+      throw error;
+    }
+  }
+
+  async #sign(channel: Channel, entry: InFlight, shared: boolean): Promise<Voucher> {
+    const { id, terms, config } = channel;
+    const { deposit, value } = entry;
+    const signature = await signTyped(this.wallet, voucherData(id, terms.chainId, value));
+    const signed = { channelId: id, maxClaimableAmount: value, signature };
+    if (!deposit) return { channel, entry, shared, header: voucherHeader(terms, config, signed) };
+    await this.#closeDeposit(id, deposit, 'open');
+    const data = depositData(terms, id, config.payer, deposit);
+    const header = voucherHeader(terms, config, signed, {
+      ...deposit,
+      signature: await signTyped(this.wallet, data),
+    });
+    return { channel, entry, shared, header };
+  }
+
+  /** Books the charge of an answered search. */
+  async charged(voucher: Voucher, receipt: ChannelReceipt | undefined): Promise<PaymentView> {
+    const { channel, entry } = voucher;
+    const { id, terms, config } = channel;
+    const price = terms.amountUnits;
+    const said = receipt?.chargedUnits ?? price;
+    const units = said < price ? said : price;
+    await this.#change(id, (one) => ({
+      ...one,
+      status: 'open',
+      book: charge(one.book, entry.value, units, ownState(id, receipt)),
+    }));
+    const { transaction } = { transaction: undefined, ...receipt };
+    if (entry.deposit) await this.#closeDeposit(id, entry.deposit, 'paid', { transaction });
+    const { network, asset, payTo } = terms;
+    const view: PaymentView = {
+      ...{ id: `${id}/${entry.value}`, status: 'paid', url: channel.url, network, asset, payTo },
+      ...{ payer: config.payer, amountUnits: units, createdAtMs: entry.atMs, validBefore: 0 },
+      ...(transaction !== undefined && { transaction }),
+      channelId: id,
+    };
+    this.#tell(view);
+    return view;
+  }
+
+  /** Books that a search failed and cost nothing. */
+  async failed({ channel, entry }: Voucher): Promise<void> {
+    await this.#change(channel.id, (one) => ({ ...one, book: release(one.book, entry.value) }));
+  }
+
+  /** Books that the gateway knows nothing of the channel: it holds nothing yet. */
+  async isEmpty({ channel, entry }: Voucher): Promise<void> {
+    await this.#change(channel.id, (one) => ({
+      ...one,
+      status: 'open',
+      book: { ...release(one.book, entry.value), balance: 0n },
+    }));
+  }
+
+  /** Takes over what a correction proves; false when it proves nothing, and nothing changed. */
+  async correct({ channel, entry }: Voucher, correction: Correction): Promise<boolean> {
+    const believed = believe(channel, correction);
+    if (!believed) return false;
+    await this.#change(channel.id, (one) => ({
+      ...one,
+      status: 'open',
+      book: adopt(one.book, believed, entry.value),
+    }));
+    return true;
+  }
+
+  /** Forgets a voucher, and a deposit, that other terms have made useless. */
+  async renew({ channel, entry }: Voucher): Promise<void> {
+    await this.#change(channel.id, (one) => ({
+      ...one,
+      book: withoutSpare(release(one.book, entry.value)),
+    }));
+  }
+
+  /** Leaves a channel alone that the gateway does not take now. */
+  async stop({ channel, entry }: Voucher): Promise<void> {
+    const stoppedAtMs = this.runtime.nowMs();
+    await this.#change(channel.id, (one) => ({
+      ...one,
+      ...{ status: 'stopped', stoppedAtMs, book: withoutSpare(release(one.book, entry.value)) },
+    }));
+  }
+
+  /** The header that asks for what is left in a channel, or for a part of it. */
+  async refund(channel: Channel, amountUnits?: bigint): Promise<string> {
+    const { id, terms, config, book } = channel;
+    const data = voucherData(id, terms.chainId, book.charged);
+    const signature = await signTyped(this.wallet, data);
+    const voucher = { channelId: id, maxClaimableAmount: book.charged, signature };
+    return refundHeader(terms, config, voucher, amountUnits);
+  }
+
+  /** Books what was given back. */
+  async refunded(channel: Channel, units: bigint, state: { balance: bigint } | undefined) {
+    await this.#change(channel.id, (one) => {
+      const balance = state?.balance ?? max(one.book.balance - units, one.book.charged);
+      const isOver = balance <= one.book.charged;
+      const book = { ...withoutSpare(one.book), balance };
+      return { ...one, status: isOver ? 'closed' : 'open', book };
+    });
+  }
+
+  async #change(id: Hex, change: (channel: Channel) => Channel): Promise<void> {
+    await this.store.update((view) => {
+      const record = view.get(id);
+      return record && recordOf(change(channelOf(record)));
+    });
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const wake of waiting) wake();
+  }
+
+  /** Resolves when a channel has changed in this process. */
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => this.#wake.push(resolve));
+  }
+
+  async #closeDeposit(
+    channelId: Hex,
+    { salt }: Deposit,
+    status: 'open' | 'paid' | 'released',
+    { transaction }: { readonly transaction?: string | undefined } = {},
+  ): Promise<void> {
+    const stored = await this.store.update((view) => {
+      const record = view.get(depositNonce(channelId, salt));
+      // What was signed counts for ever, whoever says that it was not used.
+      const isOver = !record || record.status === status || record.status === 'paid';
+      if (isOver || (status === 'released' && record.status !== 'signing')) return undefined;
+      return { ...record, status, ...(transaction !== undefined && { transaction }) };
+    });
+    if (stored && status !== 'released') this.#tell(viewOf(stored));
+  }
+
+  #tell(view: PaymentView): void {
+    try {
+      this.options.onPayment?.(view);
+    } catch {
+      // A hook cannot undo a payment.
+    }
+  }
+
+  async #find(id: Hex): Promise<Channel | undefined> {
+    const record = await this.store.read((view) => view.get(id));
+    return record && channelOf(record);
+  }
+
+  async #idOf(terms: ChannelTerms): Promise<Hex> {
+    return channelIdOf(configOf(terms, await walletAddress(this.wallet)), terms.chainId);
+  }
+}
+
+/** A receipt's state, where it is this channel's. */
+function ownState(id: Hex, receipt: ChannelReceipt | undefined) {
+  const state = receipt?.state;
+  return state?.channelId.toLowerCase() === id ? state : undefined;
+}
+
+/** What is put into a channel at a time: what the gateway asks for, or a hundred searches. */
+function depositUnitsOf({ amountUnits, minDepositUnits }: ChannelTerms): bigint {
+  return max(minDepositUnits, amountUnits * SEARCHES_PER_DEPOSIT);
+}
+
+function withoutSpare({ spare: _, ...book }: Book): Book {
+  return book;
+}
+
+function quoteOf(terms: ChannelTerms): Quote {
+  const { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds } = terms;
+  return { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds };
+}
+
+function viewOf({ header: _, body: __, ...view }: PaymentRecord): PaymentView {
+  return view;
+}
+
+const max = (a: bigint, b: bigint) => (a > b ? a : b);
