@@ -81,7 +81,7 @@ export async function openDoors(
     return `http://${reachable(host)}:${actual}`;
   };
   const doorOf = (face: Face) =>
-    createDoor({ listener: appFor(face), work: access.unpaid, random, trustedProxies });
+    createDoor({ listener: appFor(face), work: access.unpaid, random, clock, trustedProxies });
   const opsUrl = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_HOST);
   const apiUrl = await open(doorOf('api'), 'API_PORT', config.HOST);
   const gatewayUrl = await open(doorOf('gateway'), 'PORT', config.HOST);

@@ -18,7 +18,7 @@ export interface StoreSettings {
 
 /** What the store needs of the world. */
 export interface StorePorts {
-  readonly clock: Pick<Clock, 'defer' | 'sleep'>;
+  readonly clock: Pick<Clock, 'defer' | 'monotonicMs' | 'sleep'>;
   readonly random: Pick<Random, 'bytes'>;
   /** Told once when a commit failed so that nothing can be trusted: main ends the process. */
   onFailed(error: unknown): void;
@@ -39,7 +39,7 @@ export function openStore(settings: StoreSettings, ports: StorePorts): Promise<S
   return openSqlite({
     file: location,
     ...common,
-    defer: (task) => clock.defer(task),
+    clock,
     onFailed: (error) => ports.onFailed(error),
   });
 }
