@@ -138,7 +138,7 @@ class Server {
 
 describe('signing for requests in flight', () => {
   const step = fc.record({
-    act: fc.constantFrom('sign', 'arrive', 'end', 'end', 'answer', 'answer'),
+    act: fc.constantFrom('sign', 'arrive', 'arrive', 'end', 'end', 'answer', 'answer', 'refuse'),
     pick: fc.nat(63),
     isAnswered: fc.integer({ min: 0, max: 19 }).map((roll) => roll > 0),
   });
@@ -153,7 +153,7 @@ describe('signing for requests in flight', () => {
           let book = EMPTY_BOOK;
           const sent: bigint[] = [];
           const running: bigint[] = [];
-          const answers: { value: bigint; isAnswered: boolean }[] = [];
+          const answers: { value: bigint; isAnswered: boolean; charged?: bigint }[] = [];
           const take = <T>(list: T[], pick: number) => list.splice(pick % list.length, 1)[0];
           const move = ({ act, pick, isAnswered }: (typeof steps)[number]) => {
             if (act === 'sign' && book.inFlight.length < 64) {
@@ -163,13 +163,18 @@ describe('signing for requests in flight', () => {
               const value = take(sent, pick) ?? 0n;
               expect(server.takes(value)).toBe(true);
               running.push(value);
+            } else if (act === 'refuse' && sent.length > 0) {
+              // Turned away before anything of it was kept: too many requests.
+              answers.push({ value: take(sent, pick) ?? 0n, isAnswered: false });
             } else if (act === 'end' && running.length > 0) {
               const value = take(running, pick) ?? 0n;
               server.end(value, isAnswered);
-              answers.push({ value, isAnswered });
+              answers.push({ value, isAnswered, charged: server.charged });
             } else if (act === 'answer' && answers.length > 0) {
-              const { value, isAnswered: good } = take(answers, pick) ?? { value: 0n, isAnswered };
-              book = good ? charge(book, value, price) : release(book, value);
+              const answer = take(answers, pick) ?? { value: 0n, isAnswered };
+              const { value, isAnswered: good, charged = 0n } = answer;
+              const said = { charged, balance: 0n };
+              book = good ? charge(book, value, price, said) : release(book, value);
             }
           };
           steps.forEach(move);

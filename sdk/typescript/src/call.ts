@@ -165,6 +165,7 @@ export class Call {
     const paid = await search.run(terms, headers);
     if (!paid) return undefined;
     const { answer, data, payment } = paid;
+    this.payer.hasPaid = true;
     const { status } = answer;
     return { data, status, headers: answer.headers, tries: this.#tries, payment };
   }

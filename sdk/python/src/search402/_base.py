@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ._call import Call, CallLimits
+from ._channels import ChannelDesk
 from ._effects import Flow, run
 from ._inquiry import Inquiry
 from ._payer import PaidRequest, Payer
@@ -127,6 +128,20 @@ class BaseClient:
         body = search_body(query, max_results, max_description_length)
         request = PaidRequest(self.settings.url, body)
         return Call(self.settings, self._payer, self.runtime, request, limits).run()
+
+    def channels(self) -> ChannelDesk:
+        """Return what opens, lists and closes channels, or raise ConfigurationError."""
+        payer = self.payer()
+        if payer.channels is None:
+            raise ConfigurationError("this store keeps no channels; use a FileStore or MemoryStore")
+
+        def search(deposit_units: int | None) -> Flow[SearchOutcome]:
+            limits = dataclasses.replace(
+                self.limits(), opens_channel=True, deposit_units=deposit_units
+            )
+            return (yield from self.search("price", None, None, limits))
+
+        return ChannelDesk(payer.channels, self.settings, self.runtime, search)
 
     def keyless(self, query: str) -> Flow[SearchOutcome]:
         """Return the flow of a search without any credentials, to be refused with a quote."""

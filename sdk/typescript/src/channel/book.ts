@@ -28,6 +28,8 @@ export interface Book {
   readonly charged: bigint;
   /** The highest value that was ever signed. */
   readonly highest: bigint;
+  /** The highest count that a receipt has told: receipts may come in another order than charges. */
+  readonly seen: bigint;
   /** Deposited, and not given back. */
   readonly balance: bigint;
   readonly inFlight: readonly InFlight[];
@@ -37,7 +39,14 @@ export interface Book {
   readonly spare?: Deposit;
 }
 
-export const EMPTY_BOOK: Book = { charged: 0n, highest: 0n, balance: 0n, inFlight: [], used: [] };
+export const EMPTY_BOOK: Book = {
+  charged: 0n,
+  highest: 0n,
+  seen: 0n,
+  balance: 0n,
+  inFlight: [],
+  used: [],
+};
 
 /** The value that the next request signs, when it costs `price`. */
 export function nextValue(book: Book, price: bigint): bigint {
@@ -70,7 +79,8 @@ export interface Said {
 
 /**
  * The search of this value was answered and cost this much; its deposit is in the channel. Where
- * nothing else is out, the gateway's count is taken over: it cannot claim more than was signed.
+ * nothing else is out, the gateway's count is taken over: it cannot claim more than was signed, and
+ * its newest receipt has everything that was charged.
  */
 export function charge(book: Book, value: bigint, units: bigint, said?: Said): Book {
   const entry = book.inFlight.find((one) => one.value === value);
@@ -78,12 +88,15 @@ export function charge(book: Book, value: bigint, units: bigint, said?: Said): B
   const rest = without(book, value);
   const isAlone = rest.inFlight.length === 0;
   const isCredible = said !== undefined && said.charged <= book.highest;
-  const charged = isAlone && isCredible ? said.charged : book.charged + units;
+  const isNewest = isCredible && said.charged >= book.seen;
+  const seen = isNewest ? said.charged : book.seen;
+  const charged = isAlone && isCredible ? seen : book.charged + units;
   const deposited = book.balance + (entry.deposit?.amountUnits ?? 0n);
   return {
     ...rest,
     charged,
-    balance: isAlone || entry.deposit ? (said?.balance ?? deposited) : deposited,
+    seen,
+    balance: isNewest && (isAlone || entry.deposit) ? said.balance : deposited,
     used: [...book.used, value].filter((one) => one > charged),
   };
 }
@@ -96,17 +109,20 @@ export function release(book: Book, value: bigint): Book {
 
 /**
  * What the gateway says instead of taking `refused`, where the payer's own signature proves it
- * (`highest`) or where nothing was signed. The refused value may have bought something.
+ * (`highest`) or where nothing was signed. The refused value may have bought something. What the
+ * gateway cannot show it has never seen: it is not counted on.
  */
 export function adopt(
   book: Book,
   said: Said & { readonly highest: bigint },
   refused: bigint,
 ): Book {
+  const rest = release(book, refused);
   return {
-    ...release(book, refused),
+    ...rest,
     charged: said.charged,
-    highest: max(book.highest, said.highest),
+    seen: said.charged,
+    highest: rest.inFlight.reduce((top, { value }) => max(top, value), said.highest),
     balance: said.balance,
     used: [...book.used, refused].filter((one) => one > said.charged),
   };

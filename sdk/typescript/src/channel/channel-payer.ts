@@ -1,31 +1,20 @@
 import { AbortedError, PaymentError, type PaymentView } from '../errors.js';
 import type { Hex } from '../hex.js';
 import { randomNonce, serverSeconds } from '../payment/authorization.js';
-import {
-  assertDepositWithinCaps,
-  assertPriceWithinCap,
-  parseCaps,
-  type CapUnits,
-} from '../payment/caps.js';
+import { assertPriceWithinCap, parseCaps, type CapUnits } from '../payment/caps.js';
 import { refusalOf, type Challenge } from '../payment/challenge.js';
 import type { PaidRequest, PaymentOptions } from '../payment/payer.js';
-import type { PaymentRecord, Quote } from '../payment/record.js';
+import type { Quote } from '../payment/record.js';
 import type { PaymentStore } from '../payment/store-view.js';
 import { signTyped, walletAddress, type Wallet } from '../payment/wallet.js';
 import type { Runtime } from '../runtime.js';
 import type { ChannelReceipt, Correction } from './answer.js';
 import { believe } from './believe.js';
-import { adopt, charge, release, setAside, type Book, type InFlight } from './book.js';
-import { decide, dropAbandoned, spareOf, type Decision } from './decide.js';
-import { channelOf, channelsIn, newChannel, recordOf, type Channel } from './entry.js';
-import {
-  depositData,
-  depositNonce,
-  refundHeader,
-  voucherData,
-  voucherHeader,
-  type Deposit,
-} from './signed.js';
+import { adopt, charge, release, type Book, type InFlight } from './book.js';
+import { ChannelLedger } from './channel-ledger.js';
+import { spareOf } from './decide.js';
+import type { Channel } from './entry.js';
+import { depositData, refundHeader, voucherData, voucherHeader } from './signed.js';
 import { channelIdOf, configOf, type ChannelTerms } from './terms.js';
 
 /** A voucher that is ready to be sent, as often as it takes. */
@@ -56,21 +45,21 @@ const STOPPED_MS = 15 * 60 * 1000;
 /** Pays searches by vouchers of a channel: one deposit, and then one signature for each search. */
 export class ChannelPayer {
   readonly #caps: CapUnits;
-  #wake: (() => void)[] = [];
+  readonly #ledger: ChannelLedger;
 
   constructor(
     private readonly wallet: Wallet,
     private readonly options: PaymentOptions,
-    private readonly store: PaymentStore,
+    store: PaymentStore,
     private readonly runtime: Runtime,
   ) {
     this.#caps = parseCaps(options);
+    this.#ledger = new ChannelLedger(store, runtime, (view) => this.#tell(view));
   }
 
   /** The channels of this wallet at this address, oldest first. */
   async channels(url: string): Promise<readonly Channel[]> {
-    const payer = await walletAddress(this.wallet);
-    return await this.store.read((view) => channelsIn(view, url, payer));
+    return await this.#ledger.all(url, await walletAddress(this.wallet));
   }
 
   /** The terms of the channel that is open at this address: they need no challenge. */
@@ -87,7 +76,7 @@ export class ChannelPayer {
       (terms) => this.#isAllowed(terms) && depositUnitsOf(terms) <= this.#caps.maxDeposit,
     );
     for (const terms of allowed) {
-      const channel = await this.#find(await this.#idOf(terms));
+      const channel = await this.#ledger.find(await this.#idOf(terms));
       const isLeftAlone =
         channel?.status === 'stopped' &&
         this.runtime.nowMs() - (channel.stoppedAtMs ?? 0) < STOPPED_MS;
@@ -110,11 +99,11 @@ export class ChannelPayer {
   async take(request: PaidRequest, terms: ChannelTerms, options: TakeOptions): Promise<Voucher> {
     assertPriceWithinCap(this.#caps, terms.amountUnits);
     const payer = await walletAddress(this.wallet);
-    const id = await this.#idOf(terms);
+    const { url, body } = request;
     for (;;) {
       if (options.signal?.aborted === true) throw new AbortedError('the call was aborted');
-      const changed = this.#nextChange();
-      const { decision, channel } = await this.#decide(id, request, terms, payer, undefined);
+      const changed = this.#ledger.nextChange();
+      const { decision, channel } = await this.#ledger.decide(url, body, terms, payer);
       if (decision.kind === 'same') return await this.#sign(channel, decision.entry, true);
       if (decision.kind === 'take') {
         const entry = channel.book.inFlight.find(({ value }) => value === decision.value);
@@ -127,44 +116,6 @@ export class ChannelPayer {
       }
       await Promise.race([changed, this.runtime.sleep(POLL_MS, options.signal)]);
     }
-  }
-
-  /** Decides for a request, and sets its value aside where it may go on. */
-  async #decide(
-    id: Hex,
-    request: PaidRequest,
-    terms: ChannelTerms,
-    payer: Hex,
-    deposit: Deposit | undefined,
-  ): Promise<{ decision: Decision; channel: Channel }> {
-    const nowMs = this.runtime.nowMs();
-    let decision: Decision = { kind: 'wait' };
-    let channel = newChannel(request.url, terms, payer, nowMs);
-    await this.store.update((view) => {
-      const record = view.get(id);
-      const before = record ? channelOf(record) : newChannel(request.url, terms, payer, nowMs);
-      const book = dropAbandoned(before.book, nowMs);
-      const isKnown = before.status === 'open';
-      const wanted = { body: request.body, price: terms.amountUnits };
-      channel = { ...before, terms, book };
-      decision = decide(book, isKnown, wanted);
-      const mayGoOn = decision.kind === 'take' || (deposit && decision.kind === 'deposit');
-      if (!mayGoOn || !('value' in decision)) return undefined;
-      const { value } = decision;
-      const carried = decision.kind === 'deposit' ? deposit : undefined;
-      const entry = {
-        value,
-        body: request.body,
-        atMs: nowMs,
-        ...(carried && { deposit: carried }),
-      };
-      const { spare, ...rest } = setAside(book, entry);
-      const keeps = spare !== undefined && spare.salt !== carried?.salt;
-      const status = isKnown ? 'open' : 'unknown';
-      channel = { ...channel, status, book: { ...rest, ...(keeps && { spare }) } };
-      return recordOf(channel);
-    });
-    return { decision, channel };
   }
 
   /** Signs a deposit with the voucher that it brings; undefined when somebody else was faster. */
@@ -183,35 +134,21 @@ export class ChannelPayer {
       salt: randomNonce(this.runtime),
     };
     const quote = { ...quoteOf(terms), depositUnits: deposit.amountUnits };
-    if (!spare) await this.#reserve(request.url, channel, deposit, nowMs);
+    if (!spare) await this.#ledger.reserveDeposit(channel, deposit, this.#caps);
     try {
       await this.#approve(quote);
-      const decided = await this.#decide(id, request, terms, config.payer, deposit);
+      const { url, body } = request;
+      const decided = await this.#ledger.decide(url, body, terms, config.payer, deposit);
       const entry = decided.channel.book.inFlight.find(
         (one) => one.deposit?.salt === deposit.salt && one.body === request.body,
       );
       if (entry) return await this.#sign(decided.channel, entry, false);
     } catch (error) {
-      if (!spare) await this.#closeDeposit(id, deposit, 'released');
+      if (!spare) await this.#ledger.closeDeposit(id, deposit, 'released');
       throw error;
     }
-    if (!spare) await this.#closeDeposit(id, deposit, 'released');
+    if (!spare) await this.#ledger.closeDeposit(id, deposit, 'released');
     return undefined;
-  }
-
-  /** Counts a deposit towards the caps, before it is signed. */
-  async #reserve(url: string, channel: Channel, deposit: Deposit, nowMs: number): Promise<void> {
-    const { id, terms, config, book } = channel;
-    const { network, asset, payTo } = terms;
-    const { amountUnits, validBefore, salt } = deposit;
-    const unspent = book.balance > book.charged ? book.balance - book.charged : 0n;
-    await this.store.update((view) => {
-      assertDepositWithinCaps(this.#caps, view.spent(nowMs), unspent, amountUnits);
-      return {
-        ...{ id: depositNonce(id, salt), status: 'signing', url, network, asset, payTo },
-        ...{ payer: config.payer, amountUnits, createdAtMs: nowMs, validBefore, channelId: id },
-      };
-    });
   }
 
   async #approve(quote: Quote): Promise<void> {
@@ -225,7 +162,10 @@ export class ChannelPayer {
       await this.#approve(quoteOf(channel.terms));
       return await this.#sign(channel, entry, false);
     } catch (error) {
-      await this.#change(channel.id, (one) => ({ ...one, book: release(one.book, entry.value) }));
+      await this.#ledger.change(channel.id, (one) => ({
+        ...one,
+        book: release(one.book, entry.value),
+      }));
       throw error;
     }
   }
@@ -236,7 +176,7 @@ export class ChannelPayer {
     const signature = await signTyped(this.wallet, voucherData(id, terms.chainId, value));
     const signed = { channelId: id, maxClaimableAmount: value, signature };
     if (!deposit) return { channel, entry, shared, header: voucherHeader(terms, config, signed) };
-    await this.#closeDeposit(id, deposit, 'open');
+    await this.#ledger.closeDeposit(id, deposit, 'open');
     const data = depositData(terms, id, config.payer, deposit);
     const header = voucherHeader(terms, config, signed, {
       ...deposit,
@@ -252,13 +192,13 @@ export class ChannelPayer {
     const price = terms.amountUnits;
     const said = receipt?.chargedUnits ?? price;
     const units = said < price ? said : price;
-    await this.#change(id, (one) => ({
+    await this.#ledger.change(id, (one) => ({
       ...one,
       status: 'open',
       book: charge(one.book, entry.value, units, ownState(id, receipt)),
     }));
     const { transaction } = { transaction: undefined, ...receipt };
-    if (entry.deposit) await this.#closeDeposit(id, entry.deposit, 'paid', { transaction });
+    if (entry.deposit) await this.#ledger.closeDeposit(id, entry.deposit, 'paid', transaction);
     const { network, asset, payTo } = terms;
     const view: PaymentView = {
       ...{ id: `${id}/${entry.value}`, status: 'paid', url: channel.url, network, asset, payTo },
@@ -272,12 +212,15 @@ export class ChannelPayer {
 
   /** Books that a search failed and cost nothing. */
   async failed({ channel, entry }: Voucher): Promise<void> {
-    await this.#change(channel.id, (one) => ({ ...one, book: release(one.book, entry.value) }));
+    await this.#ledger.change(channel.id, (one) => ({
+      ...one,
+      book: release(one.book, entry.value),
+    }));
   }
 
   /** Books that the gateway knows nothing of the channel: it holds nothing yet. */
   async isEmpty({ channel, entry }: Voucher): Promise<void> {
-    await this.#change(channel.id, (one) => ({
+    await this.#ledger.change(channel.id, (one) => ({
       ...one,
       status: 'open',
       book: { ...release(one.book, entry.value), balance: 0n },
@@ -288,7 +231,7 @@ export class ChannelPayer {
   async correct({ channel, entry }: Voucher, correction: Correction): Promise<boolean> {
     const believed = believe(channel, correction);
     if (!believed) return false;
-    await this.#change(channel.id, (one) => ({
+    await this.#ledger.change(channel.id, (one) => ({
       ...one,
       status: 'open',
       book: adopt(one.book, believed, entry.value),
@@ -298,7 +241,7 @@ export class ChannelPayer {
 
   /** Forgets a voucher, and a deposit, that other terms have made useless. */
   async renew({ channel, entry }: Voucher): Promise<void> {
-    await this.#change(channel.id, (one) => ({
+    await this.#ledger.change(channel.id, (one) => ({
       ...one,
       book: withoutSpare(release(one.book, entry.value)),
     }));
@@ -307,7 +250,7 @@ export class ChannelPayer {
   /** Leaves a channel alone that the gateway does not take now. */
   async stop({ channel, entry }: Voucher): Promise<void> {
     const stoppedAtMs = this.runtime.nowMs();
-    await this.#change(channel.id, (one) => ({
+    await this.#ledger.change(channel.id, (one) => ({
       ...one,
       ...{ status: 'stopped', stoppedAtMs, book: withoutSpare(release(one.book, entry.value)) },
     }));
@@ -324,43 +267,12 @@ export class ChannelPayer {
 
   /** Books what was given back. */
   async refunded(channel: Channel, units: bigint, state: { balance: bigint } | undefined) {
-    await this.#change(channel.id, (one) => {
+    await this.#ledger.change(channel.id, (one) => {
       const balance = state?.balance ?? max(one.book.balance - units, one.book.charged);
       const isOver = balance <= one.book.charged;
       const book = { ...withoutSpare(one.book), balance };
       return { ...one, status: isOver ? 'closed' : 'open', book };
     });
-  }
-
-  async #change(id: Hex, change: (channel: Channel) => Channel): Promise<void> {
-    await this.store.update((view) => {
-      const record = view.get(id);
-      return record && recordOf(change(channelOf(record)));
-    });
-    const waiting = this.#wake;
-    this.#wake = [];
-    for (const wake of waiting) wake();
-  }
-
-  /** Resolves when a channel has changed in this process. */
-  #nextChange(): Promise<void> {
-    return new Promise((resolve) => this.#wake.push(resolve));
-  }
-
-  async #closeDeposit(
-    channelId: Hex,
-    { salt }: Deposit,
-    status: 'open' | 'paid' | 'released',
-    { transaction }: { readonly transaction?: string | undefined } = {},
-  ): Promise<void> {
-    const stored = await this.store.update((view) => {
-      const record = view.get(depositNonce(channelId, salt));
-      // What was signed counts for ever, whoever says that it was not used.
-      const isOver = !record || record.status === status || record.status === 'paid';
-      if (isOver || (status === 'released' && record.status !== 'signing')) return undefined;
-      return { ...record, status, ...(transaction !== undefined && { transaction }) };
-    });
-    if (stored && status !== 'released') this.#tell(viewOf(stored));
   }
 
   #tell(view: PaymentView): void {
@@ -369,11 +281,6 @@ export class ChannelPayer {
     } catch {
       // A hook cannot undo a payment.
     }
-  }
-
-  async #find(id: Hex): Promise<Channel | undefined> {
-    const record = await this.store.read((view) => view.get(id));
-    return record && channelOf(record);
   }
 
   async #idOf(terms: ChannelTerms): Promise<Hex> {
@@ -399,10 +306,6 @@ function withoutSpare({ spare: _, ...book }: Book): Book {
 function quoteOf(terms: ChannelTerms): Quote {
   const { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds } = terms;
   return { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds };
-}
-
-function viewOf({ header: _, body: __, ...view }: PaymentRecord): PaymentView {
-  return view;
 }
 
 const max = (a: bigint, b: bigint) => (a > b ? a : b);

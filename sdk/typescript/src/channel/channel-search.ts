@@ -59,16 +59,16 @@ export class ChannelSearch {
   /** The answered search; undefined when it has to be paid for another way. */
   async run(terms: ChannelTerms, headers = new Headers()): Promise<Paid | undefined> {
     const { signal, depositUnits } = this.ports;
-    let now: ChannelTerms | undefined = terms;
+    let now = terms;
     let last = headers;
-    for (let vouchers = 0; vouchers < VOUCHERS_PER_CALL_MAX && now; vouchers += 1) {
+    for (let vouchers = 0; vouchers < VOUCHERS_PER_CALL_MAX; vouchers += 1) {
       const options = { headers: last, signal, depositUnits };
       const voucher = await this.payer.take(this.request, now, options).catch(unlessCapped);
       if (!voucher) return undefined;
       const step = await this.#present(voucher, vouchers);
       if (step.kind === 'paid') return step.paid;
       if (step.kind === 'elsewhere') return undefined;
-      ({ terms: now = now } = step);
+      now = step.terms ?? now;
       last = step.answer.headers;
     }
     return undefined;

@@ -85,7 +85,8 @@ export function channelOf({ id, url, createdAtMs, channel = '' }: PaymentRecord)
 }
 
 function readBook(value: Readonly<Record<string, unknown>>): Book {
-  const amount = (name: 'charged' | 'highest' | 'balance') => BigInt(value[name] as string);
+  const amount = (name: 'charged' | 'highest' | 'seen' | 'balance') =>
+    BigInt(value[name] as string);
   const deposit = (stored: unknown): Deposit => {
     const { amountUnits, ...rest } = stored as Omit<Deposit, 'amountUnits'> & {
       readonly amountUnits: string;
@@ -98,6 +99,7 @@ function readBook(value: Readonly<Record<string, unknown>>): Book {
   return {
     charged: amount('charged'),
     highest: amount('highest'),
+    seen: amount('seen'),
     balance: amount('balance'),
     used: (value.used as readonly string[]).map(BigInt),
     inFlight: inFlight.map((one) => ({

@@ -88,9 +88,17 @@ const CONFIG_FIELDS = [
   { name: 'salt', type: 'bytes32' },
 ];
 
+/** Ids that were computed: every search asks for one. */
+const known = new Map<string, Hex>();
+const KNOWN_MAX = 64;
+
 /** The channel's id: the whole typed-data hash, domain included. */
 export function channelIdOf(config: ChannelConfig, chainId: number): Hex {
-  return toHex(
+  const key = JSON.stringify([config, chainId]);
+  const before = known.get(key);
+  if (before) return before;
+  if (known.size >= KNOWN_MAX) known.clear();
+  const id = toHex(
     digestOf({
       domain: settlementDomain(chainId),
       types: { ChannelConfig: CONFIG_FIELDS },
@@ -98,4 +106,6 @@ export function channelIdOf(config: ChannelConfig, chainId: number): Hex {
       message: { ...config },
     }),
   );
+  known.set(key, id);
+  return id;
 }
