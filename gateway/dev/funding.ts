@@ -9,7 +9,6 @@ import {
   type Address,
   type Hex,
 } from 'viem';
-import { base } from 'viem/chains';
 import { MULTICALL3_ADDRESS, USDC_ADDRESS } from '../../contracts-abi/addresses.js';
 import {
   BATCH_SETTLEMENT_ADDRESS,
@@ -22,6 +21,7 @@ import { DepositCollector } from '../../contracts-abi/artifacts/DepositCollector
 import { DevUsdc } from '../../contracts-abi/artifacts/DevUsdc.js';
 import { Multicall3 } from '../../contracts-abi/artifacts/Multicall3.js';
 import { usdcAbi } from '../../contracts-abi/usdc.js';
+import { base } from './base.js';
 
 /** viem over anvil's own methods. */
 export function anvilClient(rpcUrl: string) {
