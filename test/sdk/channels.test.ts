@@ -110,6 +110,15 @@ describe('a channel', () => {
     expect(gateway.books).toMatchObject({ charged: 250n, balance: 5_200n });
   });
 
+  test('is closed by a client that has missed what was charged', async () => {
+    const payer = client({}, { maxRetries: 0 });
+    await payer.channels.open();
+    gateway.hold = () => Promise.resolve('lose');
+    await failure(payer.search(ask('a')));
+    const [closed] = await payer.channels.close();
+    expect(closed).toMatchObject({ refundedUnits: 49_900n, channel: { chargedUnits: 100n } });
+  });
+
   test('answers 64 of 64 searches at once, in whatever order they end', async () => {
     const payer = client();
     await payer.channels.open();
@@ -178,6 +187,39 @@ describe('a channel', () => {
     await later.search(ask('b'));
     expect(gateway.books).toMatchObject({ charged: 150n, signed: 150n });
     expect(values()).toEqual([50, 100, 150]);
+  });
+
+  test('resumes what was out when its process ended, and signs nothing new', async () => {
+    const payer = client({ store: fileStore() }, { maxRetries: 0 });
+    await payer.channels.open();
+    gateway.hold = () => Promise.resolve('lose');
+    await failure(payer.search(ask('a')));
+    gateway.hold = () => 'ok';
+    const { resumed, failures } = await client({ store: fileStore() }).payments.resume();
+    expect([resumed.length, failures]).toEqual([1, []]);
+    expect(resumed[0]?.payment).toMatchObject({ status: 'paid', amountUnits: 50n });
+    expect(values()).toEqual([50, 100]);
+    expect(await payer.channels.list()).toMatchObject([{ inFlight: 0, chargedUnits: 100n }]);
+  });
+
+  test('goes on at a new price', async () => {
+    const payer = client();
+    await payer.channels.open();
+    gateway.terms = { amount: '70' };
+    const { tries, payment } = await payer.searchWithResponse(ask('a'));
+    expect([tries, payment?.amountUnits]).toEqual([2, 70n]);
+    expect(gateway.books).toMatchObject({ charged: 120n, signed: 120n });
+    expect((await payer.searchWithResponse(ask('b'))).tries).toBe(1);
+  });
+
+  test('does not hold a search up while the gateway cannot look at the chain', async () => {
+    const payer = client();
+    await payer.channels.open();
+    gateway.isBlind = true;
+    expect((await payer.searchWithResponse(ask('a'))).payment?.channelId).toBeUndefined();
+    gateway.isBlind = false;
+    expect((await payer.searchWithResponse(ask('b'))).tries).toBe(1);
+    expect(gateway).toMatchObject({ exact: 1, books: { charged: 100n, signed: 100n } });
   });
 
   test('is shared by clients with one store, who never sign one value for two searches', async () => {

@@ -58,6 +58,8 @@ export class ChannelGateway {
   /** Changed fields of the channel's entry in `accepts`. */
   terms: Record<string, unknown> = {};
   window = 64n;
+  /** It knows the chain no longer well enough to take vouchers. */
+  isBlind = false;
   /** Every voucher of every paid request, in the order of arrival. */
   readonly presented: { readonly type: string; readonly value: bigint; readonly body: string }[] =
     [];
@@ -151,6 +153,10 @@ export class ChannelGateway {
     this.presented.push({ type: payload.type, value, body: text });
     if (id !== voucher.channelId) return this.invalid('channel_id_mismatch');
     if (channelConfig.receiver !== this.entry.payTo) return this.invalid('receiver_mismatch');
+    if (this.isBlind && payload.type === 'voucher') return this.refuse('payments_unavailable');
+    if ((echoed as { amount?: string }).amount !== this.entry.amount) {
+      return this.refuse('payment_invalid', 'No matching payment requirements');
+    }
     if (!(await isSigned(payload))) return this.invalid('voucher_signature');
     const books = this.channels.get(id) ?? {
       ...{ charged: 0n, signed: 0n, signature: undefined, balance: 0n },
@@ -199,8 +205,11 @@ export class ChannelGateway {
     return end === 'lose' ? { ...reply, isLost: true } : reply;
   }
 
-  #refund(id: Hex, books: Books, { amount, channelConfig }: Payload): Reply {
+  #refund(id: Hex, books: Books, { amount, channelConfig, voucher }: Payload): Reply {
     const left = books.balance - books.charged;
+    if (BigInt(voucher.maxClaimableAmount) !== books.charged) {
+      return this.invalid('cumulative_amount_mismatch', { id, books });
+    }
     if (left <= 0n) return this.invalid('refund_no_balance', { id, books });
     const wanted = amount === undefined ? left : BigInt(amount);
     const given = wanted < left ? wanted : left;

@@ -128,6 +128,20 @@ def test_a_lost_answer_is_fetched_with_the_same_voucher(
     assert sorted(set(books["values"])) == [50, 100, 150]
 
 
+def test_what_was_out_is_resumed_and_nothing_new_is_signed(
+    make: Make, channel_world: ChannelWorld
+) -> None:
+    client = make(**channel_world.options(), max_retries=0)
+    client.open_channel()
+    channel_world.ends("lose")
+    with pytest.raises(sdk.APIConnectionError):
+        client.search("a")
+    outcomes, failures = client.resume_payments()
+    assert ([one.payment.amount_units for one in outcomes], failures) == ([50], [])
+    assert channel_world.books["charged"] == 100
+    assert sorted(set(channel_world.books["values"])) == [50, 100]
+
+
 def test_a_client_that_lost_its_store_goes_on_from_its_own_signature(
     make: Make, channel_world: ChannelWorld
 ) -> None:

@@ -138,8 +138,10 @@ export class Call {
   /** The terms of a channel that is open: it needs no challenge. */
   async #rememberedTerms(): Promise<ChannelTerms | undefined> {
     const { mayOnlyResume, deposit } = this.limits;
-    if (this.#payment || mayOnlyResume || deposit) return undefined;
-    return await this.payer?.channels.remembered(this.request.url);
+    if (this.#payment || !this.payer || deposit) return undefined;
+    const { channels } = this.payer;
+    if (mayOnlyResume) return await channels.pending(this.request);
+    return await channels.remembered(this.request.url);
   }
 
   /** A channel is opened on request, and for whoever searches more than once. */
@@ -161,6 +163,7 @@ export class Call {
       errorOf: (answer, challenge) => errorOf(answer, challenge, runtime.nowMs()),
       pause: (ms) => runtime.sleep(ms, limits.signal),
       ...{ log: settings.log, signal: limits.signal, depositUnits: limits.deposit?.units },
+      ...(limits.mayOnlyResume && { vouchersMax: 1 }),
     });
     const paid = await search.run(terms, headers);
     if (!paid) return undefined;

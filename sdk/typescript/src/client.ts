@@ -40,6 +40,12 @@ export class Payments {
     });
   }
 
+  /** What the vouchers pay for whose outcome is not known. */
+  private async bodiesInFlight(): Promise<readonly string[]> {
+    const channels = await this.payer.channels.channels(this.url);
+    return channels.flatMap(({ book }) => book.inFlight.map(({ body }) => body));
+  }
+
   /**
    * Sends every payment whose outcome is not known once more, and returns the answers of those
    * that went through. Nothing new is signed for one that did not.
@@ -50,6 +56,13 @@ export class Payments {
     for (const { status, url, body, channel } of await this.payer.store.list()) {
       if (status !== 'open' || url !== this.url || body === undefined) continue;
       if (channel !== undefined) continue;
+      try {
+        resumed.push(await this.send(body));
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    for (const body of await this.bodiesInFlight()) {
       try {
         resumed.push(await this.send(body));
       } catch (error) {

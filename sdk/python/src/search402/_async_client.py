@@ -264,7 +264,8 @@ class AsyncSearch402:
         """
         outcomes: list[SearchOutcome] = []
         failures: list[Exception] = []
-        for flow in self._base.resumptions(await self._records()):
+        bodies = await self._drive(self._base.bodies_in_flight())
+        for flow in self._base.resumptions(await self._records(), bodies):
             try:
                 outcomes.append(await self._drive(flow))
             except Exception as error:

@@ -149,13 +149,26 @@ class BaseClient:
         request = PaidRequest(settings.url, search_body(query, None, None))
         return Call(settings, None, self.runtime, request, self.limits()).run()
 
-    def resumptions(self, records: Iterable[PaymentRecord]) -> Iterator[Flow[SearchOutcome]]:
+    def bodies_in_flight(self) -> Flow[Sequence[str]]:
+        """Return what the vouchers pay for whose outcome is not known."""
+        channels = self.payer().channels
+        if channels is None:
+            return []
+        known = yield from channels.channels(self.settings.url)
+        return [one.body for channel in known for one in channel.book.in_flight]
+
+    def resumptions(
+        self, records: Iterable[PaymentRecord], bodies: Iterable[str]
+    ) -> Iterator[Flow[SearchOutcome]]:
         """Return a flow for each payment whose outcome is not known; none signs anything."""
         limits = dataclasses.replace(self.limits(), may_only_resume=True)
         for record in records:
             if record.status == "open" and record.url == self.settings.url and record.body:
                 request = PaidRequest(record.url, record.body)
                 yield Call(self.settings, self._payer, self.runtime, request, limits).run()
+        for body in bodies:
+            request = PaidRequest(self.settings.url, body)
+            yield Call(self.settings, self._payer, self.runtime, request, limits).run()
 
 
 def quote_from(error: PaymentRequiredError) -> Quote:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -131,9 +132,12 @@ class Call:
         limits, payer = self._limits, self._payer
         if payer is None or payer.channels is None or self._payment is not None:
             return None
-        if limits.may_only_resume or limits.opens_channel:
+        if limits.opens_channel:
             return None
-        terms = yield from payer.channels.remembered(self._request.url)
+        if limits.may_only_resume:
+            terms = yield from payer.channels.pending(self._request.url, self._request.body)
+        else:
+            terms = yield from payer.channels.remembered(self._request.url)
         return None if terms is None else (yield from self._by_channel(payer, terms, {}))
 
     def _by_new_channel(
@@ -157,6 +161,8 @@ class Call:
         ports = ChannelPorts(
             self._send, self._wait_or_raise, self._runtime, self._limits.deposit_units
         )
+        if self._limits.may_only_resume:
+            ports = dataclasses.replace(ports, vouchers_max=1)
         search = ChannelSearch(payer.channels, self._request.url, self._request.body, ports)
         paid = yield from search.run(terms, headers)
         if paid is None:

@@ -18,10 +18,19 @@ from .errors import ERROR_CODES
 #: - ``busy``: as ``correction``; searches that run have what is signed.
 #: - ``empty``: the gateway knows nothing of the channel: it wants a deposit.
 #: - ``renew``: other terms, or another deposit, would be taken.
+#: - ``unavailable``: what the gateway knows of the chain is too old, or a deposit is too young.
 #: - ``stopped``: no voucher of this channel is taken, or no deposit of this wallet.
 #: - ``failed``: the request was refused for what it asks, and nothing was charged.
 VoucherVerdict = Literal[
-    "unknown", "later", "correction", "busy", "empty", "renew", "stopped", "failed"
+    "unknown",
+    "later",
+    "correction",
+    "busy",
+    "empty",
+    "renew",
+    "unavailable",
+    "stopped",
+    "failed",
 ]
 
 #: The search may have been answered, or may yet be.
@@ -48,6 +57,9 @@ def judge_voucher(status: int, code: str | None, reason: str | None) -> VoucherV
     """
     if code is None or code not in ERROR_CODES or code in _UNDECIDED:
         return "unknown"
+    if code == "payments_unavailable":
+        # Nothing was charged, and waiting would take minutes.
+        return "unavailable"
     if status in (408, 429) or status >= 500:
         return "later"
     if status != 402:

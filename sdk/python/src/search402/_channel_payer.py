@@ -88,6 +88,13 @@ class ChannelPayer:
         opened = [one.terms for one in channels if one.status == "open"]
         return opened[-1] if opened and self._is_allowed(opened[-1]) else None
 
+    def pending(self, url: str, body: str) -> Flow[ChannelTerms | None]:
+        """Return the terms of the channel in which a voucher for this very request is out."""
+        for channel in (yield from self.channels(url)):
+            if any(one.body == body for one in channel.book.in_flight):
+                return channel.terms
+        return None
+
     def choose(self, challenge: Challenge) -> Flow[ChannelTerms | None]:
         """Return the terms by which a challenge can be met, within lists and caps."""
         for common in challenge.channels:
@@ -332,9 +339,8 @@ class ChannelPayer:
 
         yield from self._change(voucher.channel, change, "open")
 
-    def correct(self, voucher: Voucher, challenge: Challenge) -> Flow[bool]:
-        """Take over what a correction proves; False when it proves nothing."""
-        channel, refused = voucher.channel, voucher.entry.value
+    def correct(self, channel: Channel, challenge: Challenge, refused: int = 0) -> Flow[bool]:
+        """Take over what a correction proves, instead of ``refused``; False when it is nothing."""
         payer, chain_id = channel.config["payer"], channel.terms.common.chain_id
         proofs = (
             believe(common.accepted, channel.id, payer, chain_id) for common in challenge.channels

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ._channel_answer import judge_voucher, read_channel_receipt
 from ._channel_payer import ChannelPayer, Voucher
-from ._channel_terms import ChannelTerms
+from ._channel_terms import ChannelTerms, read_terms
 from ._effects import Answer, Flow, Sleep
 from ._log import logger
 from ._reply import error_of, parse_json
@@ -33,6 +33,7 @@ class ChannelPorts:
     wait_or_raise: Callable[[Search402Error, float | None], Flow[None]]
     runtime: Runtime
     deposit_units: int | None = None
+    vouchers_max: int = _VOUCHERS_PER_CALL_MAX
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class ChannelSearch:
 
     def run(self, terms: ChannelTerms, headers: Mapping[str, str]) -> Flow[Paid | None]:
         """Return the answered search; None when it has to be paid for another way."""
-        for round_ in range(_VOUCHERS_PER_CALL_MAX):
+        for round_ in range(self._ports.vouchers_max):
             try:
                 voucher = yield from self._payer.take(
                     self._url, self._body, terms, headers, self._ports.deposit_units
@@ -133,15 +134,35 @@ class ChannelSearch:
         if verdict in ("correction", "busy"):
             if verdict == "busy":
                 yield Sleep(_BUSY_PAUSE_SECONDS * 2.0**round_)
-            if challenge is not None and (yield from payer.correct(voucher, challenge)):
+            refused = voucher.entry.value
+            if challenge and (yield from payer.correct(voucher.channel, challenge, refused)):
                 return _Again(answer)
             logger.warning("the gateway cannot prove what it says of the channel")
         elif verdict == "empty" and voucher.entry.deposit is None:
             yield from payer.is_empty(voucher)
             return _Again(answer)
-        elif verdict == "renew":
+        elif verdict == "unavailable":
+            yield from payer.failed(voucher)
+            return None
+        elif verdict == "renew" or _is_outdated(voucher.channel.terms, challenge):
             yield from payer.renew(voucher)
             terms = None if challenge is None else (yield from payer.choose(challenge))
             return None if terms is None else _Again(answer, terms)
         yield from payer.stop(voucher)
         return None
+
+
+def _is_outdated(terms: ChannelTerms, challenge: Challenge | None) -> bool:
+    """Return whether the gateway offers other terms by now."""
+    offered = [read_terms(one) for one in (challenge.channels if challenge else ())]
+
+    def facts(one: ChannelTerms) -> tuple[int, str, str, int]:
+        return (
+            one.price,
+            one.common.quote.pay_to,
+            one.receiver_authorizer,
+            one.withdraw_delay,
+        )
+
+    known = [facts(one) for one in offered if one is not None]
+    return bool(known) and facts(terms) not in known

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from ._channel_answer import read_channel_receipt
 from ._channel_entry import Channel
 from ._channel_payer import ChannelPayer
-from ._effects import Flow, Send, send
+from ._effects import Answer, Flow, Send, send
 from ._reply import error_of
 from ._runtime import Runtime
 from ._settings import Settings
+from ._wire import read_challenge
 from .errors import ConfigurationError
 from .models import SearchOutcome
 from .records import ChannelView, ClosedChannel
@@ -57,21 +58,33 @@ class ChannelDesk:
         return closed
 
     def _close(self, channel: Channel) -> Flow[ClosedChannel]:
+        answer = yield from self._ask_back(channel)
+        challenge = read_challenge(answer.headers) if answer.status == 402 else None
+        if challenge and (yield from self._payer.correct(channel, challenge)):
+            # The gateway counts differently, and can prove it.
+            latest = yield from self._latest(channel)
+            if latest.book.charged != channel.book.charged:
+                answer = yield from self._ask_back(latest)
+        receipt = read_channel_receipt(answer.headers)
+        if answer.status != 200 or receipt is None or not receipt.success:
+            raise error_of(answer, None, self._runtime.now_ms())
+        yield from self._payer.refunded(channel, receipt)
+        after = yield from self._latest(channel)
+        return ClosedChannel(_view(after), receipt.moved_units or 0, receipt.transaction)
+
+    def _ask_back(self, channel: Channel) -> Flow[Answer]:
         header = yield from self._payer.refund(channel)
-        url = f"{self._settings.base_url}/channels"
         headers = {
             **self._settings.headers,
             "accept": "application/json",
             "payment-signature": header,
         }
-        answer = yield from send(Send(url, None, headers, self._settings.timeout))
-        receipt = read_channel_receipt(answer.headers)
-        if answer.status != 200 or receipt is None or not receipt.success:
-            raise error_of(answer, None, self._runtime.now_ms())
-        yield from self._payer.refunded(channel, receipt)
-        views = yield from self.views()
-        after = next(view for view in views if view.id == channel.id)
-        return ClosedChannel(after, receipt.moved_units or 0, receipt.transaction)
+        url = f"{self._settings.base_url}/channels"
+        return (yield from send(Send(url, None, headers, self._settings.timeout)))
+
+    def _latest(self, channel: Channel) -> Flow[Channel]:
+        channels = yield from self._payer.channels(self._settings.url)
+        return next(one for one in channels if one.id == channel.id)
 
 
 def _view(channel: Channel) -> ChannelView:

@@ -264,7 +264,8 @@ class Search402:
         """
         outcomes: list[SearchOutcome] = []
         failures: list[Exception] = []
-        for flow in self._base.resumptions(self._records()):
+        bodies = self._drive(self._base.bodies_in_flight())
+        for flow in self._base.resumptions(self._records(), bodies):
             try:
                 outcomes.append(self._drive(flow))
             except Exception as error:

@@ -8,7 +8,7 @@ import type { Quote } from '../payment/record.js';
 import type { PaymentStore } from '../payment/store-view.js';
 import { signTyped, walletAddress, type Wallet } from '../payment/wallet.js';
 import type { Runtime } from '../runtime.js';
-import type { ChannelReceipt, Correction } from './answer.js';
+import { readCorrection, type ChannelReceipt } from './answer.js';
 import { believe } from './believe.js';
 import { adopt, charge, release, type Book, type InFlight } from './book.js';
 import { ChannelLedger } from './channel-ledger.js';
@@ -68,6 +68,12 @@ export class ChannelPayer {
     const open = (await this.channels(url)).filter(({ status }) => status === 'open');
     const terms = open.at(-1)?.terms;
     return terms && this.#isAllowed(terms) ? terms : undefined;
+  }
+
+  /** The terms of the channel in which a voucher for this very request is out. */
+  async pending({ url, body }: PaidRequest): Promise<ChannelTerms | undefined> {
+    const isOut = ({ book }: Channel) => book.inFlight.some((one) => one.body === body);
+    return (await this.channels(url)).find(isOut)?.terms;
   }
 
   /** The terms by which this challenge can be met through a channel, within lists and caps. */
@@ -228,15 +234,22 @@ export class ChannelPayer {
   }
 
   /** Takes over what a correction proves; false when it proves nothing, and nothing changed. */
-  async correct({ channel, entry }: Voucher, correction: Correction): Promise<boolean> {
-    const believed = believe(channel, correction);
-    if (!believed) return false;
-    await this.#ledger.change(channel.id, (one) => ({
-      ...one,
-      status: 'open',
-      book: adopt(one.book, believed, entry.value),
-    }));
-    return true;
+  async correct(
+    { channel, entry }: { readonly channel: Channel; readonly entry: Pick<InFlight, 'value'> },
+    challenge: Challenge | undefined,
+  ): Promise<boolean> {
+    for (const { accepted } of challenge?.channels ?? []) {
+      const correction = readCorrection(accepted);
+      const believed = correction && believe(channel, correction);
+      if (!believed) continue;
+      await this.#ledger.change(channel.id, (one) => ({
+        ...one,
+        status: 'open',
+        book: adopt(one.book, believed, entry.value),
+      }));
+      return true;
+    }
+    return false;
   }
 
   /** Forgets a voucher, and a deposit, that other terms have made useless. */

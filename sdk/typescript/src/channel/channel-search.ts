@@ -12,10 +12,10 @@ import { codeOf, readSearchResponse } from '../reply.js';
 import { isRetryable } from '../retry.js';
 import type { Answer } from '../transport.js';
 import type { SearchResponse } from '../types.js';
-import { readChannelReceipt, readCorrection } from './answer.js';
+import { readChannelReceipt } from './answer.js';
 import type { ChannelPayer, Voucher } from './channel-payer.js';
 import type { ChannelTerms } from './terms.js';
-import { judgeVoucher } from './verdict.js';
+import { judgeVoucher, type VoucherVerdict } from './verdict.js';
 
 /** What a search by a channel needs of the call that it belongs to. */
 export interface ChannelPorts {
@@ -29,6 +29,8 @@ export interface ChannelPorts {
   readonly log: Logger;
   readonly signal: AbortSignal | undefined;
   readonly depositUnits: bigint | undefined;
+  /** Fewer vouchers than usual. */
+  readonly vouchersMax?: number | undefined;
 }
 
 /** A search that a voucher has paid for. */
@@ -58,10 +60,10 @@ export class ChannelSearch {
 
   /** The answered search; undefined when it has to be paid for another way. */
   async run(terms: ChannelTerms, headers = new Headers()): Promise<Paid | undefined> {
-    const { signal, depositUnits } = this.ports;
+    const { signal, depositUnits, vouchersMax = VOUCHERS_PER_CALL_MAX } = this.ports;
     let now = terms;
     let last = headers;
-    for (let vouchers = 0; vouchers < VOUCHERS_PER_CALL_MAX; vouchers += 1) {
+    for (let vouchers = 0; vouchers < vouchersMax; vouchers += 1) {
       const options = { headers: last, signal, depositUnits };
       const voucher = await this.payer.take(this.request, now, options).catch(unlessCapped);
       if (!voucher) return undefined;
@@ -111,7 +113,7 @@ export class ChannelSearch {
   /** Draws the conclusion from a refusal; nothing was charged for this voucher and this request. */
   async #settle(
     voucher: Voucher,
-    verdict: 'correction' | 'busy' | 'empty' | 'renew' | 'stopped',
+    verdict: Exclude<VoucherVerdict, 'unknown' | 'later' | 'failed'>,
     answer: Answer,
     challenge: Challenge | undefined,
     round: number,
@@ -121,7 +123,7 @@ export class ChannelSearch {
       case 'correction':
       case 'busy': {
         if (verdict === 'busy') await this.ports.pause(BUSY_PAUSE_MS * 2 ** round);
-        if (await this.#correct(voucher, challenge)) return { kind: 'again', answer };
+        if (await payer.correct(voucher, challenge)) return { kind: 'again', answer };
         this.ports.log.warn('the gateway cannot prove what it says of the channel', {});
         break;
       }
@@ -129,23 +131,25 @@ export class ChannelSearch {
         if (voucher.entry.deposit) break;
         await payer.isEmpty(voucher);
         return { kind: 'again', answer };
-      case 'renew': {
-        await payer.renew(voucher);
-        const terms = challenge && (await payer.choose(challenge));
-        return terms ? { kind: 'again', answer, terms } : { kind: 'elsewhere' };
-      }
+      case 'renew':
+        return await this.#renew(voucher, answer, challenge);
+      case 'unavailable':
+        await payer.failed(voucher);
+        return { kind: 'elsewhere' };
       case 'stopped':
+        if (isOutdated(voucher.channel.terms, challenge)) {
+          return await this.#renew(voucher, answer, challenge);
+        }
     }
     await payer.stop(voucher);
     return { kind: 'elsewhere' };
   }
 
-  async #correct(voucher: Voucher, challenge: Challenge | undefined): Promise<boolean> {
-    for (const { accepted } of challenge?.channels ?? []) {
-      const correction = readCorrection(accepted);
-      if (correction && (await this.payer.correct(voucher, correction))) return true;
-    }
-    return false;
+  /** Goes on by the terms of a fresh challenge. */
+  async #renew(voucher: Voucher, answer: Answer, challenge: Challenge | undefined): Promise<Step> {
+    await this.payer.renew(voucher);
+    const terms = challenge && (await this.payer.choose(challenge));
+    return terms ? { kind: 'again', answer, terms } : { kind: 'elsewhere' };
   }
 
   async #finish(voucher: Voucher, answer: Answer): Promise<Step> {
@@ -153,6 +157,21 @@ export class ChannelSearch {
     const payment = await this.payer.charged(voucher, readChannelReceipt(answer));
     return { kind: 'paid', paid: { answer, data, payment } };
   }
+}
+
+/** Whether the gateway offers other terms by now. */
+function isOutdated(terms: ChannelTerms, challenge: Challenge | undefined): boolean {
+  const offered = challenge?.channels ?? [];
+  return (
+    offered.length > 0 &&
+    !offered.some(
+      (one) =>
+        one.amountUnits === terms.amountUnits &&
+        one.payTo === terms.payTo &&
+        one.receiverAuthorizer === terms.receiverAuthorizer &&
+        one.withdrawDelay === terms.withdrawDelay,
+    )
+  );
 }
 
 /** Where a deposit would exceed a cap, a payment of its own may not. */

@@ -1,6 +1,7 @@
 import type { SearchOutcome } from '../call.js';
 import { ConfigurationError, type Search402Error } from '../errors.js';
 import type { Hex } from '../hex.js';
+import { readChallenge } from '../payment/challenge.js';
 import { parseMoney, type Money } from '../payment/money.js';
 import { sendOnce, type Answer, type Try } from '../transport.js';
 import { readChannelReceipt } from './answer.js';
@@ -90,18 +91,39 @@ export class Channels {
   }
 
   async #close(channel: Channel): Promise<ClosedChannel> {
-    const { payer, request, url } = this.parts;
-    const answer = await sendOnce(request.fetch, {
-      timeoutMs: request.timeoutMs,
-      url: url.replace(/search$/, 'channels'),
-      headers: { accept: 'application/json', 'payment-signature': await payer.refund(channel) },
-    });
+    const { payer } = this.parts;
+    let answer = await this.#askBack(channel);
+    if (answer.status === 402 && (await this.#agree(channel, answer))) {
+      answer = await this.#askBack(await this.#latest(channel));
+    }
     const receipt = readChannelReceipt(answer);
     if (answer.status !== 200 || receipt?.success !== true) throw this.parts.errorOf(answer);
     const refundedUnits = receipt.movedUnits ?? 0n;
     await payer.refunded(channel, refundedUnits, receipt.state);
-    const after = (await this.list()).find((one) => one.id === channel.id) ?? viewOf(channel);
-    return { channel: after, refundedUnits, transaction: receipt.transaction };
+    const { transaction } = receipt;
+    return { channel: viewOf(await this.#latest(channel)), refundedUnits, transaction };
+  }
+
+  async #askBack(channel: Channel): Promise<Answer> {
+    const { payer, request, url } = this.parts;
+    const header = await payer.refund(channel);
+    return await sendOnce(request.fetch, {
+      timeoutMs: request.timeoutMs,
+      url: url.replace(/search$/, 'channels'),
+      headers: { accept: 'application/json', 'payment-signature': header },
+    });
+  }
+
+  /** Takes over the gateway's count where it is another one, and can be proved. */
+  async #agree(channel: Channel, { headers }: Answer): Promise<boolean> {
+    const nothing = { channel, entry: { value: 0n } };
+    if (!(await this.parts.payer.correct(nothing, readChallenge(headers)))) return false;
+    return (await this.#latest(channel)).book.charged !== channel.book.charged;
+  }
+
+  async #latest(channel: Channel): Promise<Channel> {
+    const all = await this.parts.payer.channels(this.parts.url);
+    return all.find(({ id }) => id === channel.id) ?? channel;
   }
 }
 

@@ -9,13 +9,24 @@ import type { Answer } from '../transport.js';
  * - `busy`: as `correction`; searches that run have what is signed.
  * - `empty`: the gateway knows nothing of the channel: it wants a deposit.
  * - `renew`: other terms, or another deposit, would be taken.
+ * - `unavailable`: what the gateway knows of the chain is too old, or a deposit is too young.
  * - `stopped`: no voucher of this channel is taken, or no deposit of this wallet.
  * - `failed`: the request was refused for what it asks, and nothing was charged.
  */
 export type VoucherVerdict =
-  'unknown' | 'later' | 'correction' | 'busy' | 'empty' | 'renew' | 'stopped' | 'failed';
+  | 'unknown'
+  | 'later'
+  | 'correction'
+  | 'busy'
+  | 'empty'
+  | 'renew'
+  | 'unavailable'
+  | 'stopped'
+  | 'failed';
 
 const KNOWN_CODES: ReadonlySet<string> = new Set(ERROR_CODES);
+/** Nothing was charged, and waiting would take minutes. */
+const UNAVAILABLE = 'payments_unavailable';
 /** The search may have been answered, or may yet be. */
 const UNDECIDED: ReadonlySet<string> = new Set(['settlement_pending', 'internal_error']);
 
@@ -40,6 +51,7 @@ export function judgeVoucher(
   because: string | undefined,
 ): VoucherVerdict {
   if (code === undefined || !KNOWN_CODES.has(code) || UNDECIDED.has(code)) return 'unknown';
+  if (code === UNAVAILABLE) return 'unavailable';
   if (status === 408 || status === 429 || status >= 500) return 'later';
   if (status !== 402) return 'failed';
   if (because === undefined) return 'stopped';
