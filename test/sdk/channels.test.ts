@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import * as sdk from '../../sdk/typescript/src/index.js';
 import { FileStore } from '../../sdk/typescript/src/node/index.js';
+import { realRuntime, type Runtime } from '../../sdk/typescript/src/runtime.js';
 import { startChannelGateway, type ChannelGateway } from '../support/channel-gateway.js';
+import { until } from '../support/until.js';
 
 let gateway: ChannelGateway;
 let directory: string;
@@ -220,6 +222,41 @@ describe('a channel', () => {
     gateway.isBlind = false;
     expect((await payer.searchWithResponse(ask('b'))).tries).toBe(1);
     expect(gateway).toMatchObject({ exact: 1, books: { charged: 100n, signed: 100n } });
+  });
+
+  test('is not waited for when the process that asked for it has ended', async () => {
+    const store = fileStore();
+    const killed = client({ store }, { maxRetries: 0 });
+    await killed.search(ask('first'));
+    // It never hears what became of its first voucher.
+    gateway.hold = () => new Promise(() => undefined);
+    void killed.channels.open().catch(() => undefined);
+    await until(() => gateway.presented.some(({ type }) => type === 'deposit'));
+    gateway.hold = () => 'ok';
+    const instant: Runtime = { ...realRuntime, sleep: () => Promise.resolve() };
+    const options = { baseUrl: gateway.url, logLevel: 'off', wallet: account } as const;
+    const other = new sdk.Search402({ ...options, payment: { store: fileStore() } }, instant);
+    await other.search(ask('a'));
+    expect((await other.searchWithResponse(ask('b'))).payment?.channelId).toBeUndefined();
+    expect(gateway.exact).toBe(3);
+  });
+
+  test('a wallet that refuses a deposit leaves nothing behind', async () => {
+    let isWilling = false;
+    const wallet = {
+      address: account.address,
+      signTypedData: (data: Parameters<typeof account.signTypedData>[0]) => {
+        const isDeposit = data.primaryType === 'ReceiveWithAuthorization';
+        if (isDeposit && !isWilling) return Promise.reject(new Error('no'));
+        return account.signTypedData(data);
+      },
+    };
+    const payer = client({}, { wallet });
+    expect(await failure(payer.channels.open())).toBeInstanceOf(sdk.SigningError);
+    expect(await payer.channels.list()).toMatchObject([{ inFlight: 0, balanceUnits: 0n }]);
+    expect(await payer.payments.spent()).toMatchObject({ totalUnits: 0n });
+    isWilling = true;
+    expect(await payer.channels.open()).toMatchObject({ balanceUnits: 50_000n });
   });
 
   test('is shared by clients with one store, who never sign one value for two searches', async () => {

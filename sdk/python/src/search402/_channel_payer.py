@@ -41,6 +41,8 @@ from .stores import PaymentStore
 #: A deposit buys this many searches at least, where the gateway's minimum does not say more.
 _SEARCHES_PER_DEPOSIT = 100
 _POLL_SECONDS = 0.05
+#: So often is looked in vain, ten seconds long, before a search is paid for another way.
+_IDLE_POLLS_MAX = 200
 #: A channel that the gateway does not take is left alone for this long.
 _STOPPED_MS = 15 * 60 * 1000
 
@@ -120,17 +122,20 @@ class ChannelPayer:
         terms: ChannelTerms,
         headers: Mapping[str, str],
         deposit_units: int | None,
-    ) -> Flow[Voucher]:
+    ) -> Flow[Voucher | None]:
         """Set a value aside for a request, durably, and sign it.
 
         The same request gets the value that it has already, in whichever process. Waits while a
-        deposit is on its way that it needs.
+        deposit is on its way that it needs; None when nothing moves there: whoever had the voucher
+        or the deposit has ended.
 
         Raises:
             PaymentError: when a cap, the caller or the wallet refuses.
 
         """
-        while True:
+        idle_polls = 0
+        before: Book | None = None
+        while idle_polls < _IDLE_POLLS_MAX:
             decision, channel = yield from self._decide(url, body, terms, None)
             entry = channel.book.entry(decision.value)
             if decision.kind == "same" and entry is not None:
@@ -143,6 +148,9 @@ class ChannelPayer:
                     return voucher
                 continue
             yield Sleep(_POLL_SECONDS)
+            idle_polls = idle_polls + 1 if channel.book == before else 0
+            before = channel.book
+        return None
 
     def _decide(
         self, url: str, body: str, terms: ChannelTerms, deposit: Deposit | None
@@ -193,6 +201,7 @@ class ChannelPayer:
             "0x" + self._runtime.token_bytes(32).hex(),
         )
         reserved = None if spare else (yield from self._reserve(channel, deposit))
+        entry: InFlight | None = None
         try:
             yield from self._approve(
                 dataclasses.replace(terms.common.quote, deposit_units=deposit.amount_units)
@@ -204,6 +213,9 @@ class ChannelPayer:
         except GeneratorExit:
             raise
         except BaseException:
+            if entry is not None:
+                value = entry.value
+                yield from self._change(channel, lambda book: _without_spare(book.release(value)))
             yield from self._release(reserved)
             raise
         yield from self._release(reserved)
@@ -259,14 +271,15 @@ class ChannelPayer:
         if deposit is None:
             header = voucher_header(terms, channel.config, voucher)
             return Voucher(channel, entry, header, shared)
+        domain, message = deposit_message(terms, channel.id, channel.config["payer"], deposit)
+        signature = yield from self._signature(domain, DEPOSIT_TYPES, message)
+        # From here on it may be sent, so it counts.
         nonce = deposit_nonce(channel.id, deposit.salt)
         record = yield from run(lambda: self._store.get(nonce))
         if record is not None and record.status == "signing":
             opened = dataclasses.replace(record, status="open", body=None)
             if (yield from run(lambda: self._store.replace(opened, only_if=("signing",)))):
                 self._tell(self._deposit_view(opened, channel))
-        domain, message = deposit_message(terms, channel.id, channel.config["payer"], deposit)
-        signature = yield from self._signature(domain, DEPOSIT_TYPES, message)
         header = voucher_header(terms, channel.config, voucher, (deposit, signature))
         return Voucher(channel, entry, header, shared)
 

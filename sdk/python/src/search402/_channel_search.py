@@ -74,6 +74,8 @@ class ChannelSearch:
                 if error.cap == "max_per_request":
                     raise
                 return None
+            if voucher is None:
+                return None
             step = yield from self._present(voucher, round_)
             if not isinstance(step, _Again):
                 return step

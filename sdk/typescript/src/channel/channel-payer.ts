@@ -39,6 +39,8 @@ export interface TakeOptions {
 const SEARCHES_PER_DEPOSIT = 100n;
 /** A store of another process is looked at this often; changes of our own wake waiters at once. */
 const POLL_MS = 250;
+/** So often is looked in vain, ten seconds long, before a search is paid for another way. */
+const IDLE_POLLS_MAX = 40;
 /** A channel that the gateway does not take is left alone for this long. */
 const STOPPED_MS = 15 * 60 * 1000;
 
@@ -99,14 +101,20 @@ export class ChannelPayer {
 
   /**
    * Sets a value aside for a request, durably, and signs it. The same request gets the value that it
-   * has already, in whichever process. Waits while a deposit is on its way that it needs.
+   * has already, in whichever process. Waits while a deposit is on its way that it needs; undefined
+   * when nothing moves there: whoever had the voucher or the deposit has ended.
    * @throws {PaymentError} when a cap, the caller or the wallet refuses
    */
-  async take(request: PaidRequest, terms: ChannelTerms, options: TakeOptions): Promise<Voucher> {
+  async take(
+    request: PaidRequest,
+    terms: ChannelTerms,
+    options: TakeOptions,
+  ): Promise<Voucher | undefined> {
     assertPriceWithinCap(this.#caps, terms.amountUnits);
     const payer = await walletAddress(this.wallet);
     const { url, body } = request;
-    for (;;) {
+    let before: Book | undefined;
+    for (let idlePolls = 0; idlePolls < IDLE_POLLS_MAX;) {
       if (options.signal?.aborted === true) throw new AbortedError('the call was aborted');
       const changed = this.#ledger.nextChange();
       const { decision, channel } = await this.#ledger.decide(url, body, terms, payer);
@@ -121,7 +129,12 @@ export class ChannelPayer {
         continue;
       }
       await Promise.race([changed, this.runtime.sleep(POLL_MS, options.signal)]);
+      const isIdle = before?.charged === channel.book.charged;
+      idlePolls =
+        isIdle && before?.inFlight.length === channel.book.inFlight.length ? idlePolls + 1 : 0;
+      before = channel.book;
     }
+    return undefined;
   }
 
   /** Signs a deposit with the voucher that it brings; undefined when somebody else was faster. */
@@ -141,15 +154,17 @@ export class ChannelPayer {
     };
     const quote = { ...quoteOf(terms), depositUnits: deposit.amountUnits };
     if (!spare) await this.#ledger.reserveDeposit(channel, deposit, this.#caps);
+    let entry: InFlight | undefined;
     try {
       await this.#approve(quote);
       const { url, body } = request;
       const decided = await this.#ledger.decide(url, body, terms, config.payer, deposit);
-      const entry = decided.channel.book.inFlight.find(
-        (one) => one.deposit?.salt === deposit.salt && one.body === request.body,
+      entry = decided.channel.book.inFlight.find(
+        (one) => one.deposit?.salt === deposit.salt && one.body === body,
       );
       if (entry) return await this.#sign(decided.channel, entry, false);
     } catch (error) {
+      if (entry) await this.renew({ channel, entry });
       if (!spare) await this.#ledger.closeDeposit(id, deposit, 'released');
       throw error;
     }
@@ -182,13 +197,11 @@ export class ChannelPayer {
     const signature = await signTyped(this.wallet, voucherData(id, terms.chainId, value));
     const signed = { channelId: id, maxClaimableAmount: value, signature };
     if (!deposit) return { channel, entry, shared, header: voucherHeader(terms, config, signed) };
-    await this.#ledger.closeDeposit(id, deposit, 'open');
     const data = depositData(terms, id, config.payer, deposit);
-    const header = voucherHeader(terms, config, signed, {
-      ...deposit,
-      signature: await signTyped(this.wallet, data),
-    });
-    return { channel, entry, shared, header };
+    const authorization = { ...deposit, signature: await signTyped(this.wallet, data) };
+    // From here on it may be sent, so it counts.
+    await this.#ledger.closeDeposit(id, deposit, 'open');
+    return { channel, entry, shared, header: voucherHeader(terms, config, signed, authorization) };
   }
 
   /** Books the charge of an answered search. */
@@ -253,7 +266,7 @@ export class ChannelPayer {
   }
 
   /** Forgets a voucher, and a deposit, that other terms have made useless. */
-  async renew({ channel, entry }: Voucher): Promise<void> {
+  async renew({ channel, entry }: Pick<Voucher, 'channel' | 'entry'>): Promise<void> {
     await this.#ledger.change(channel.id, (one) => ({
       ...one,
       book: withoutSpare(release(one.book, entry.value)),
