@@ -20,6 +20,8 @@ import {
   batchSettlementDomain,
   batchSettlementTypes,
   DEPOSIT_COLLECTOR_ADDRESS,
+  WITHDRAW_DELAY_SECONDS_MAX,
+  WITHDRAW_DELAY_SECONDS_MIN,
   type ChannelConfig,
 } from '../../contracts-abi/batch-settlement.js';
 import { testWalletFactoryAbi } from '../../contracts-abi/erc1271.js';
@@ -234,10 +236,14 @@ describe('a deposit', () => {
     };
     expect(await deposit({ receiver: NOBODY })).toBe('InvalidChannel');
     expect(await deposit({ receiverAuthorizer: NOBODY })).toBe('InvalidChannel');
-    expect(await deposit({ withdrawDelay: 899 })).toBe('WithdrawDelayOutOfRange');
-    expect(await deposit({ withdrawDelay: 900 })).toBe('passes');
-    expect(await deposit({ withdrawDelay: 2_592_000 })).toBe('passes');
-    expect(await deposit({ withdrawDelay: 2_592_001 })).toBe('WithdrawDelayOutOfRange');
+    expect(await deposit({ withdrawDelay: WITHDRAW_DELAY_SECONDS_MIN - 1 })).toBe(
+      'WithdrawDelayOutOfRange',
+    );
+    expect(await deposit({ withdrawDelay: WITHDRAW_DELAY_SECONDS_MIN })).toBe('passes');
+    expect(await deposit({ withdrawDelay: WITHDRAW_DELAY_SECONDS_MAX })).toBe('passes');
+    expect(await deposit({ withdrawDelay: WITHDRAW_DELAY_SECONDS_MAX + 1 })).toBe(
+      'WithdrawDelayOutOfRange',
+    );
     expect(await deposit({}, 0n)).toBe('ZeroDeposit');
     expect(await deposit({}, 1_001n)).toContain('transfer amount exceeds balance');
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { hashTypedData, keccak256 as viemKeccak, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { ConfigurationError, type Hex, type TypedData } from '../../sdk/typescript/src/index.js';
-import { keccak256 } from '../../sdk/typescript/src/node/keccak.js';
+import { keccak256 } from '../../sdk/typescript/src/eth/keccak.js';
 import { privateKeyAccount } from '../../sdk/typescript/src/node/private-key.js';
 import { transferAuthorization } from '../../sdk/typescript/src/payment/authorization.js';
 

@@ -1,11 +1,14 @@
 import {
   AbortedError,
   ConnectionError,
+  PaymentError,
   PaymentLostError,
   type PaymentView,
   Search402Error,
   SigningError,
 } from './errors.js';
+import { ChannelSearch } from './channel/channel-search.js';
+import type { ChannelTerms } from './channel/terms.js';
 import type { Settings } from './options.js';
 import { readChallenge, type Challenge } from './payment/challenge.js';
 import type { Learned } from './payment/inquiry.js';
@@ -19,6 +22,8 @@ import type { SearchResponse } from './types.js';
 
 /** A refused payment is replaced at most once in a call: more would hand out signatures. */
 const SIGNATURES_PER_CALL_MAX = 2;
+
+const NO_CHANNEL = 'the gateway offers no channel that the caps and lists allow; nothing was paid';
 
 /** A search response with what stood around it. */
 export interface SearchOutcome {
@@ -39,6 +44,8 @@ export interface CallLimits {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether an open payment may only be sent again, with nothing signed in its place. */
   readonly mayOnlyResume: boolean;
+  /** Opens a channel with this search, or tops one up, with at least this deposit. */
+  readonly deposit?: { readonly units: bigint | undefined };
 }
 
 /**
@@ -57,6 +64,8 @@ export class Call {
   #hasAskedAnew = false;
   /** Whether the gateway was asked what became of the payment: the wallet signs that once. */
   #hasInquired = false;
+  /** Whether a channel was tried, and cannot pay for this search. */
+  #isChannelOut = false;
   /** The same for all tries of a keyed call: lost answers cost no further credit. */
   readonly #idempotencyKey: string;
 
@@ -85,6 +94,9 @@ export class Call {
   async #run(): Promise<SearchOutcome> {
     this.#payment = await this.payer?.openFor(this.request);
     this.#uncertain = this.#payment !== undefined;
+    const known = await this.#rememberedTerms();
+    const paid = known && (await this.#payByChannel(known));
+    if (paid) return paid;
     for (;;) {
       const outcome = await this.#step();
       if (outcome) return outcome;
@@ -112,6 +124,10 @@ export class Call {
       return await this.#judge(this.payer, this.#payment, answer, challenge);
     }
     if (this.payer && challenge && !this.limits.mayOnlyResume) {
+      const terms = await this.#channelTerms(this.payer, challenge);
+      const paid = terms && (await this.#payByChannel(terms, answer.headers));
+      if (paid) return paid;
+      if (this.limits.deposit) throw new PaymentError(NO_CHANNEL);
       await this.#sign(this.payer, challenge, answer);
       return undefined;
     }
@@ -119,7 +135,45 @@ export class Call {
     return undefined;
   }
 
-  async #send(): Promise<Answer> {
+  /** The terms of a channel that is open: it needs no challenge. */
+  async #rememberedTerms(): Promise<ChannelTerms | undefined> {
+    const { mayOnlyResume, deposit } = this.limits;
+    if (this.#payment || !this.payer || deposit) return undefined;
+    const { channels } = this.payer;
+    if (mayOnlyResume) return await channels.pending(this.request);
+    return await channels.remembered(this.request.url);
+  }
+
+  /** A channel is opened on request, and for whoever searches more than once. */
+  async #channelTerms(payer: Payer, challenge: Challenge): Promise<ChannelTerms | undefined> {
+    if (this.#isChannelOut || (!payer.hasPaid && !this.limits.deposit)) return undefined;
+    return await payer.channels.choose(challenge);
+  }
+
+  async #payByChannel(terms: ChannelTerms, headers?: Headers): Promise<SearchOutcome | undefined> {
+    if (!this.payer) return undefined;
+    const { settings, runtime, limits } = this;
+    this.#isChannelOut = true;
+    const search = new ChannelSearch(this.payer.channels, this.request, {
+      send: (header) => this.#send(header),
+      waitOrThrow: (error, answer) => {
+        const seconds = answer && retryAfterSeconds(answer.headers, runtime.nowMs());
+        return this.#waitOrThrow(error, seconds);
+      },
+      errorOf: (answer, challenge) => errorOf(answer, challenge, runtime.nowMs()),
+      pause: (ms) => runtime.sleep(ms, limits.signal),
+      ...{ log: settings.log, signal: limits.signal, depositUnits: limits.deposit?.units },
+      ...(limits.mayOnlyResume && { vouchersMax: 1 }),
+    });
+    const paid = await search.run(terms, headers);
+    if (!paid) return undefined;
+    const { answer, data, payment } = paid;
+    this.payer.hasPaid = true;
+    const { status } = answer;
+    return { data, status, headers: answer.headers, tries: this.#tries, payment };
+  }
+
+  async #send(paymentHeader = this.#payment?.header): Promise<Answer> {
     const { settings, limits } = this;
     this.#tries += 1;
     const answer = await sendOnce(settings.fetch, {
@@ -132,7 +186,7 @@ export class Call {
         accept: 'application/json',
         'content-type': 'application/json',
         ...(settings.apiKey === undefined ? {} : { authorization: `Bearer ${settings.apiKey}` }),
-        ...(this.#payment ? { 'payment-signature': this.#payment.header } : {}),
+        ...(paymentHeader === undefined ? {} : { 'payment-signature': paymentHeader }),
       },
     });
     settings.log.debug('answer', {

@@ -1,4 +1,5 @@
 import { Call, type CallLimits, type SearchOutcome } from './call.js';
+import { Channels } from './channel/channels.js';
 import { ConfigurationError, PaymentRequiredError, type PaymentView } from './errors.js';
 import { runMany, type SearchManyParams, type SearchManyResponse } from './many.js';
 import {
@@ -11,6 +12,7 @@ import {
 import { createDefaultStore } from './payment/default-store.js';
 import { Payer, viewOf } from './payment/payer.js';
 import type { Quote } from './payment/record.js';
+import { errorOf } from './reply.js';
 import { realRuntime, type Runtime } from './runtime.js';
 import type { RequestOptions, SearchParams, SearchResponse } from './types.js';
 
@@ -26,7 +28,8 @@ export class Payments {
 
   /** Every payment in the store, oldest first, without the signed headers. */
   async list(): Promise<PaymentView[]> {
-    return (await this.payer.store.list()).map(viewOf);
+    const records = await this.payer.store.list();
+    return records.filter(({ channel }) => channel === undefined).map(viewOf);
   }
 
   /** Atomic USDC that counts towards the caps: of the last 24 hours, and in all. */
@@ -37,6 +40,12 @@ export class Payments {
     });
   }
 
+  /** What the vouchers pay for whose outcome is not known. */
+  private async bodiesInFlight(): Promise<readonly string[]> {
+    const channels = await this.payer.channels.channels(this.url);
+    return channels.flatMap(({ book }) => book.inFlight.map(({ body }) => body));
+  }
+
   /**
    * Sends every payment whose outcome is not known once more, and returns the answers of those
    * that went through. Nothing new is signed for one that did not.
@@ -44,8 +53,16 @@ export class Payments {
   async resume(): Promise<{ resumed: SearchOutcome[]; failures: unknown[] }> {
     const resumed: SearchOutcome[] = [];
     const failures: unknown[] = [];
-    for (const { status, url, body } of await this.payer.store.list()) {
+    for (const { status, url, body, channel } of await this.payer.store.list()) {
       if (status !== 'open' || url !== this.url || body === undefined) continue;
+      if (channel !== undefined) continue;
+      try {
+        resumed.push(await this.send(body));
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    for (const body of await this.bodiesInFlight()) {
       try {
         resumed.push(await this.send(body));
       } catch (error) {
@@ -68,6 +85,7 @@ export class Search402 {
   readonly #payer: Payer | undefined;
   readonly #runtime: Runtime;
   readonly #payments: Payments | undefined;
+  readonly #channels: Channels | undefined;
 
   /** @throws {ConfigurationError} when an option or an environment variable cannot be right */
   constructor(options: ClientOptions = {}, runtime: Runtime = realRuntime) {
@@ -85,6 +103,22 @@ export class Search402 {
       (body) => this.#call(body, {}, { mayOnlyResume: true }),
       url,
     );
+    this.#channels = new Channels({
+      payer: payer.channels,
+      url,
+      search: (units) => this.#call(bodyOf(PRICED), {}, { deposit: { units } }),
+      request: { fetch: this.#settings.fetch, timeoutMs: this.#settings.timeoutMs },
+      errorOf: (answer) => errorOf(answer, undefined, runtime.nowMs()),
+    });
+  }
+
+  /**
+   * The channels of this wallet at this service.
+   * @throws {ConfigurationError} without a wallet
+   */
+  get channels(): Channels {
+    if (!this.#channels) throw new ConfigurationError('only a client with a wallet has channels');
+    return this.#channels;
   }
 
   /**
@@ -130,10 +164,7 @@ export class Search402 {
    * What the service asks for one search from a caller without a key. Nothing is signed.
    * @throws {ApiError} when the service answers with anything but a challenge
    */
-  async quote(
-    params: SearchParams = { query: 'price' },
-    options: RequestOptions = {},
-  ): Promise<Quote> {
+  async quote(params: SearchParams = PRICED, options: RequestOptions = {}): Promise<Quote> {
     const keyless: Settings = { ...this.#settings, apiKey: undefined };
     const { url } = keyless;
     const request = { url, body: bodyOf(params) };
@@ -149,10 +180,10 @@ export class Search402 {
   async #call(
     body: string,
     options: RequestOptions,
-    { mayOnlyResume = false } = {},
+    more: Pick<CallLimits, 'deposit'> & Partial<Pick<CallLimits, 'mayOnlyResume'>> = {},
   ): Promise<SearchOutcome> {
     const request = { url: this.#settings.url, body };
-    const limits = { ...this.#limits(options), mayOnlyResume };
+    const limits = { ...this.#limits(options), ...more };
     return await new Call(this.#settings, this.#payer, this.#runtime, request, limits).run();
   }
 
@@ -166,6 +197,9 @@ export class Search402 {
     };
   }
 }
+
+/** The search that is asked for where nobody wants its results. */
+const PRICED: SearchParams = { query: 'price' };
 
 /** The same search always has the same bytes, in whatever order its members were written. */
 function bodyOf({ query, maxResults, maxDescriptionLength, ...unknown }: SearchParams): string {

@@ -213,7 +213,7 @@ export class CapExceededError extends PaymentError {
   override readonly name = 'CapExceededError';
   constructor(
     /** Which cap. */
-    readonly cap: 'maxPerRequest' | 'maxPerDay' | 'maxTotal',
+    readonly cap: 'maxPerRequest' | 'maxPerDay' | 'maxTotal' | 'maxDeposit',
     /** The cap in atomic USDC. */
     readonly limitUnits: bigint,
     /** What counts towards it already. */

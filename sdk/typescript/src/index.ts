@@ -6,6 +6,8 @@ export type { Logger, LogLevel } from './log.js';
 export type { MergedResult, SearchManyParams, SearchManyResponse } from './many.js';
 export type { RequestOptions, SearchParams, SearchResponse, SearchResultItem } from './types.js';
 export * from './errors.js';
+export type { Channels, ChannelView, ClosedChannel } from './channel/channels.js';
+export type { ChannelStatus } from './channel/entry.js';
 export { BASE_MAINNET, BASE_USDC } from './payment/challenge.js';
 export type { AllowLists } from './payment/challenge.js';
 export type { Caps } from './payment/caps.js';
@@ -17,9 +19,11 @@ export type { PaymentStore, Spent, StoreView } from './payment/store-view.js';
 export type { Hex } from './hex.js';
 export type {
   AccountWallet,
+  DepositTypedData,
   ProviderWallet,
   SignedData,
   StatusTypedData,
   TypedData,
+  VoucherTypedData,
   Wallet,
 } from './payment/wallet.js';

@@ -44,7 +44,17 @@ from .models import (
     SearchResultItem,
 )
 from .options import BASE_MAINNET, BASE_USDC, PaymentOptions
-from .records import PaymentRecord, PaymentStatus, PaymentView, Quote, Spent
+from .records import (
+    ChannelRecord,
+    ChannelStore,
+    ChannelView,
+    ClosedChannel,
+    PaymentRecord,
+    PaymentStatus,
+    PaymentView,
+    Quote,
+    Spent,
+)
 from .signers import PrivateKeySigner, Signer
 from .stores import FileStore, MemoryStore, PaymentStore, default_store_path
 
@@ -59,6 +69,10 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "CapExceededError",
+    "ChannelRecord",
+    "ChannelStore",
+    "ChannelView",
+    "ClosedChannel",
     "ConfigurationError",
     "ConflictError",
     "FileStore",

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ._call import Call, CallLimits
+from ._channels import ChannelDesk
 from ._effects import Flow, run
 from ._inquiry import Inquiry
 from ._payer import PaidRequest, Payer
@@ -128,19 +129,46 @@ class BaseClient:
         request = PaidRequest(self.settings.url, body)
         return Call(self.settings, self._payer, self.runtime, request, limits).run()
 
+    def channels(self) -> ChannelDesk:
+        """Return what opens, lists and closes channels, or raise ConfigurationError."""
+        payer = self.payer()
+        if payer.channels is None:
+            raise ConfigurationError("this store keeps no channels; use a FileStore or MemoryStore")
+
+        def search(deposit_units: int | None) -> Flow[SearchOutcome]:
+            limits = dataclasses.replace(
+                self.limits(), opens_channel=True, deposit_units=deposit_units
+            )
+            return (yield from self.search("price", None, None, limits))
+
+        return ChannelDesk(payer.channels, self.settings, self.runtime, search)
+
     def keyless(self, query: str) -> Flow[SearchOutcome]:
         """Return the flow of a search without any credentials, to be refused with a quote."""
         settings = dataclasses.replace(self.settings, api_key=None)
         request = PaidRequest(settings.url, search_body(query, None, None))
         return Call(settings, None, self.runtime, request, self.limits()).run()
 
-    def resumptions(self, records: Iterable[PaymentRecord]) -> Iterator[Flow[SearchOutcome]]:
+    def bodies_in_flight(self) -> Flow[Sequence[str]]:
+        """Return what the vouchers pay for whose outcome is not known."""
+        channels = self.payer().channels
+        if channels is None:
+            return []
+        known = yield from channels.channels(self.settings.url)
+        return [one.body for channel in known for one in channel.book.in_flight]
+
+    def resumptions(
+        self, records: Iterable[PaymentRecord], bodies: Iterable[str]
+    ) -> Iterator[Flow[SearchOutcome]]:
         """Return a flow for each payment whose outcome is not known; none signs anything."""
         limits = dataclasses.replace(self.limits(), may_only_resume=True)
         for record in records:
             if record.status == "open" and record.url == self.settings.url and record.body:
                 request = PaidRequest(record.url, record.body)
                 yield Call(self.settings, self._payer, self.runtime, request, limits).run()
+        for body in bodies:
+            request = PaidRequest(self.settings.url, body)
+            yield Call(self.settings, self._payer, self.runtime, request, limits).run()
 
 
 def quote_from(error: PaymentRequiredError) -> Quote:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ._channel_search import ChannelPorts, ChannelSearch
+from ._channel_terms import ChannelTerms
 from ._effects import Answer, Flow, Send, Sleep, send
 from ._inquiry import Inquiry, verdict_after
 from ._log import logger
@@ -16,11 +19,18 @@ from ._runtime import Runtime
 from ._settings import Settings
 from ._verdict import Verdict, judge
 from ._wire import Challenge, read_challenge, read_receipt, server_seconds
-from .errors import APIConnectionError, PaymentLostError, ProtocolError, Search402Error
+from .errors import (
+    APIConnectionError,
+    PaymentError,
+    PaymentLostError,
+    ProtocolError,
+    Search402Error,
+)
 from .models import SearchOutcome, SearchResponse, parse_search_response
 
 #: A refused payment is replaced at most once in a call: more would hand out signatures.
 _SIGNATURES_PER_CALL_MAX = 2
+_NO_CHANNEL = "the gateway offers no channel that the caps and lists allow; nothing was paid"
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,10 @@ class CallLimits:
     headers: Mapping[str, str]
     #: Whether an open payment may only be sent again, with nothing signed in its place.
     may_only_resume: bool = False
+    #: Opens a channel with this search, or tops one up.
+    opens_channel: bool = False
+    #: With at least this deposit; None for what the gateway asks for.
+    deposit_units: int | None = None
 
 
 class Call:
@@ -62,6 +76,8 @@ class Call:
         self._uncertain = False
         #: Whether the gateway was asked what became of the payment: the wallet signs that once.
         self._has_inquired = False
+        #: Whether a channel was tried, and cannot pay for this search.
+        self._is_channel_out = False
         #: The same for every try of this call, so that a lost answer costs no second credit.
         self._idempotency_key = runtime.token_bytes(16).hex()
 
@@ -71,10 +87,10 @@ class Call:
             if self._payer is not None:
                 self._payment = yield from self._payer.open_for(self._request)
                 self._uncertain = self._payment is not None
-            while True:
+            outcome = yield from self._by_remembered_channel()
+            while outcome is None:
                 outcome = yield from self._step()
-                if outcome is not None:
-                    return outcome
+            return outcome
         except Search402Error as error:
             if self._payment is not None and error.payment is None:
                 error.payment = self._payment.record.view()
@@ -101,12 +117,61 @@ class Call:
         if self._payer is not None and self._payment is not None:
             return (yield from self._judge(self._payer, self._payment, answer, challenge))
         if self._payer is not None and challenge and not self._limits.may_only_resume:
+            outcome = yield from self._by_new_channel(self._payer, challenge, answer)
+            if outcome is not None:
+                return outcome
+            if self._limits.opens_channel:
+                raise PaymentError(_NO_CHANNEL)
             yield from self._sign(self._payer, challenge, answer)
         else:
             yield from self._retry_or_raise(answer, challenge)
         return None
 
-    def _send(self) -> Flow[Answer]:
+    def _by_remembered_channel(self) -> Flow[SearchOutcome | None]:
+        """Pay by the channel that is open, without a challenge."""
+        limits, payer = self._limits, self._payer
+        if payer is None or payer.channels is None or self._payment is not None:
+            return None
+        if limits.opens_channel:
+            return None
+        if limits.may_only_resume:
+            terms = yield from payer.channels.pending(self._request.url, self._request.body)
+        else:
+            terms = yield from payer.channels.remembered(self._request.url)
+        return None if terms is None else (yield from self._by_channel(payer, terms, {}))
+
+    def _by_new_channel(
+        self, payer: Payer, challenge: Challenge, answer: Answer
+    ) -> Flow[SearchOutcome | None]:
+        """Open a channel on request, and for whoever searches more than once."""
+        is_wanted = payer.has_paid or self._limits.opens_channel
+        if payer.channels is None or self._is_channel_out or not is_wanted:
+            return None
+        terms = yield from payer.channels.choose(challenge)
+        return (
+            None if terms is None else (yield from self._by_channel(payer, terms, answer.headers))
+        )
+
+    def _by_channel(
+        self, payer: Payer, terms: ChannelTerms, headers: Mapping[str, str]
+    ) -> Flow[SearchOutcome | None]:
+        if payer.channels is None:
+            return None
+        self._is_channel_out = True
+        ports = ChannelPorts(
+            self._send, self._wait_or_raise, self._runtime, self._limits.deposit_units
+        )
+        if self._limits.may_only_resume:
+            ports = dataclasses.replace(ports, vouchers_max=1)
+        search = ChannelSearch(payer.channels, self._request.url, self._request.body, ports)
+        paid = yield from search.run(terms, headers)
+        if paid is None:
+            return None
+        payer.has_paid = True
+        answer = paid.answer
+        return SearchOutcome(paid.data, answer.status, answer.headers, self._tries, paid.payment)
+
+    def _send(self, payment_header: str | None = None) -> Flow[Answer]:
         headers = {
             **self._limits.headers,
             "accept": "application/json",
@@ -115,7 +180,9 @@ class Call:
         if self._settings.api_key is not None:
             headers["authorization"] = f"Bearer {self._settings.api_key}"
             headers.setdefault("idempotency-key", self._idempotency_key)
-        if self._payment is not None:
+        if payment_header is not None:
+            headers["payment-signature"] = payment_header
+        elif self._payment is not None:
             headers["payment-signature"] = self._payment.header
         self._tries += 1
         request = self._request

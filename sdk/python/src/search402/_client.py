@@ -15,12 +15,13 @@ from ._base import BaseClient, quote_from
 from ._effects import Flow
 from ._io import Performer
 from ._many import check_many, merge
+from ._money import Money, parse_money
 from ._runtime import Runtime
 from ._status import PaymentState
 from .errors import ConfigurationError, PaymentRequiredError
 from .models import SearchManyResponse, SearchOutcome, SearchResponse
 from .options import PaymentOptions
-from .records import PaymentRecord, PaymentView, Quote, Spent
+from .records import ChannelView, ClosedChannel, PaymentRecord, PaymentView, Quote, Spent
 from .signers import Signer
 
 T = TypeVar("T")
@@ -263,12 +264,51 @@ class Search402:
         """
         outcomes: list[SearchOutcome] = []
         failures: list[Exception] = []
-        for flow in self._base.resumptions(self._records()):
+        bodies = self._drive(self._base.bodies_in_flight())
+        for flow in self._base.resumptions(self._records(), bodies):
             try:
                 outcomes.append(self._drive(flow))
             except Exception as error:
                 failures.append(error)
         return outcomes, failures
+
+    def channels(self) -> list[ChannelView]:
+        """Return every channel of this wallet in the store, oldest first.
+
+        Raises:
+            ConfigurationError: without a wallet.
+
+        """
+        return list(self._drive(self._base.channels().views()))
+
+    def open_channel(self, *, deposit: Money | None = None) -> ChannelView:
+        """Open a channel, or top one up, and pay for one search with it.
+
+        A gateway takes no deposit that buys nothing. Without this a client opens a channel by
+        itself for its second search.
+
+        Args:
+            deposit: Default: what the gateway asks for.
+
+        Raises:
+            PaymentError: when the gateway offers no channel, or lists and caps forbid it.
+
+        """
+        units = None if deposit is None else parse_money(deposit)
+        return self._drive(self._base.channels().open(units))
+
+    def close_channels(self, channel_id: str | None = None) -> list[ClosedChannel]:
+        """Ask for what is left in each channel, or in one. It costs no gas.
+
+        Args:
+            channel_id: The ``id`` of one of :meth:`channels`.
+
+        Raises:
+            APIError: when the gateway gives nothing back now: after ``withdraw_delay_seconds`` the
+                payer can take it alone, with a transaction of its own.
+
+        """
+        return list(self._drive(self._base.channels().close(channel_id)))
 
     def _records(self) -> Sequence[PaymentRecord]:
         return self._drive(self._base.records())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ._caps import Caps
+from ._channel_payer import ChannelPayer
 from ._effects import Ask, Flow, Lock, Sleep, Unlock, run
 from ._runtime import Runtime
+from ._signature import signature_of
+from ._sqlite import SqliteTable
 from ._status import STATUS_TYPES, audience_of, proof_header, status_question
 from ._wire import (
     TRANSFER_TYPES,
@@ -22,7 +24,7 @@ from ._wire import (
     server_seconds,
     transfer_authorization,
 )
-from .errors import PaymentError, SigningError
+from .errors import PaymentError
 from .options import PaymentOptions
 from .records import PaymentRecord, PaymentView, Quote, Spent
 from .signers import Signer
@@ -72,6 +74,13 @@ class Payer:
             self.store = self._own_store = FileStore(default_store_path())
         else:
             self.store = options.store
+        #: Pays through channels, out of the same wallet, caps and store; None where the caller's
+        #: store does not keep channels.
+        self.channels: ChannelPayer | None = None
+        if isinstance(self.store, SqliteTable):
+            self.channels = ChannelPayer(wallet, options, self.store, self.store, runtime)
+        #: Whether this client has paid for a search: whoever searches again may want a channel.
+        self.has_paid = False
 
     def close_store(self) -> None:
         """Close the store, unless it is the caller's."""
@@ -194,12 +203,7 @@ class Payer:
         types: dict[str, list[dict[str, str]]],
         message: dict[str, Any],
     ) -> Flow[str]:
-        sign = self._wallet.sign_typed_data
-        try:
-            signature: Any = yield Ask(lambda: sign(domain, types, message))
-        except Exception as error:
-            raise SigningError(f"the wallet did not sign: {error}") from error
-        return _signature_hex(signature)
+        return (yield from signature_of(self._wallet, domain, types, message))
 
     def prove(self, record: PaymentRecord, issued_at: int) -> Flow[str | None]:
         """Return the PAYMENT-PROOF header for a payment of this wallet; None where none can be.
@@ -224,6 +228,7 @@ class Payer:
         reason: str | None = None,
     ) -> Flow[PaymentView]:
         """Record an outcome; the signed header is forgotten."""
+        self.has_paid = self.has_paid or status == "paid"
         closed = dataclasses.replace(
             record, status=status, transaction=transaction, reason=reason, header=None, body=None
         )
@@ -241,11 +246,3 @@ class Payer:
             # A hook cannot undo a payment.
             with contextlib.suppress(Exception):
                 self._options.on_payment(record.view())
-
-
-def _signature_hex(signature: Any) -> str:
-    value = getattr(signature, "signature", signature)
-    text = "0x" + bytes(value).hex() if isinstance(value, (bytes, bytearray)) else value
-    if not isinstance(text, str) or not re.fullmatch("0x[0-9a-fA-F]{130,}", text):
-        raise SigningError("the wallet returned something that is not a signature")
-    return text

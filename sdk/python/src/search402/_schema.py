@@ -54,6 +54,19 @@ PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 
+#: Beside the payments, and made when the first channel is: earlier versions do not mind it.
+CHANNELS = """
+CREATE TABLE IF NOT EXISTS channels (
+  id TEXT NOT NULL PRIMARY KEY,
+  url TEXT NOT NULL,
+  payer TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  -- Terms, what is charged, and the vouchers that are out, as JSON.
+  state TEXT NOT NULL
+)
+"""
+
+
 def _statements(script: str) -> Generator[str, None, None]:
     # executescript would commit the transaction that the schema is made in.
     for statement in script.split(";\n"):

@@ -13,6 +13,7 @@ from typing import Any
 
 from ._old_log import close_log, locked_log, needs_import, read_log
 from ._schema import (
+    CHANNELS,
     COLUMNS,
     FIELDS,
     HOLES,
@@ -23,7 +24,7 @@ from ._schema import (
     version_of,
 )
 from .errors import PaymentError
-from .records import WINDOW_SECONDS_MAX, PaymentRecord, PaymentStatus, Spent
+from .records import WINDOW_SECONDS_MAX, ChannelRecord, PaymentRecord, PaymentStatus, Spent
 
 _DAY_MS = 24 * 60 * 60 * 1000
 _BUSY_SECONDS = 30.0
@@ -93,6 +94,38 @@ class SqliteTable:
         with self._using() as database:
             rows = database.execute(f"SELECT {COLUMNS} FROM payments ORDER BY seq").fetchall()
         return [_record(row) for row in rows]
+
+    def change_channel(
+        self, channel_id: str, change: Callable[[ChannelRecord | None], ChannelRecord | None]
+    ) -> None:
+        """See ChannelStore."""
+        with self._deciding() as database:
+            database.execute(CHANNELS)
+            after = change(_channel(database, channel_id))
+            if after is not None:
+                database.execute(
+                    "INSERT INTO channels (id, url, payer, created_at_ms, state)"
+                    " VALUES (?, ?, ?, ?, ?)"
+                    " ON CONFLICT (id) DO UPDATE SET state = excluded.state",
+                    (after.id, after.url, after.payer, after.created_at_ms, after.state),
+                )
+
+    def channel(self, channel_id: str) -> ChannelRecord | None:
+        """See ChannelStore."""
+        with self._deciding() as database:
+            database.execute(CHANNELS)
+            return _channel(database, channel_id)
+
+    def channels(self, payer: str, url: str) -> Sequence[ChannelRecord]:
+        """See ChannelStore."""
+        with self._deciding() as database:
+            database.execute(CHANNELS)
+            rows = database.execute(
+                "SELECT id, url, payer, created_at_ms, state FROM channels"
+                " WHERE payer = ? AND url = ? ORDER BY created_at_ms",
+                (payer, url),
+            ).fetchall()
+        return [ChannelRecord(*row) for row in rows]
 
     def close(self) -> None:
         """Close the file. The next use opens it again; what was in memory only is gone."""
@@ -194,6 +227,13 @@ def _use_write_ahead_log(database: sqlite3.Connection) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+def _channel(database: sqlite3.Connection, channel_id: str) -> ChannelRecord | None:
+    row = database.execute(
+        "SELECT id, url, payer, created_at_ms, state FROM channels WHERE id = ?", (channel_id,)
+    ).fetchone()
+    return None if row is None else ChannelRecord(*row)
 
 
 def _record(row: Sequence[Any]) -> PaymentRecord:

@@ -72,6 +72,8 @@ class Challenge:
 
     error: str | None
     requirements: Sequence[Requirement]
+    #: The ways to pay by a channel: see ``read_terms``.
+    channels: Sequence[Requirement] = ()
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,13 @@ def read_challenge(headers: Mapping[str, str]) -> Challenge | None:
     if value is None or value.get("x402Version") != 2 or not isinstance(accepts, list):
         message = "the PAYMENT-REQUIRED header is not an x402 version 2 challenge"
         raise ProtocolError(message)
-    read = [
-        _read_requirement(item, value.get("resource")) for item in cast("list[object]", accepts)
-    ]
+    items, resource = cast("list[object]", accepts), value.get("resource")
+    read = [one for one in (read_common(item, resource) for item in items) if one is not None]
     error = value.get("error")
     return Challenge(
-        error if isinstance(error, str) else None, [one for one in read if one is not None]
+        error if isinstance(error, str) else None,
+        [one for one in read if one.accepted["scheme"] == "exact"],
+        [one for one in read if one.accepted["scheme"] == "batch-settlement"],
     )
 
 
@@ -111,7 +114,8 @@ def _is_address(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch("0x[0-9a-fA-F]{40}", value) is not None
 
 
-def _read_requirement(item: object, resource: Any) -> Requirement | None:
+def read_common(item: object, resource: Any) -> Requirement | None:
+    """Read what an entry of ``accepts`` has in both schemes; None for one that is not known."""
     if not isinstance(item, dict):
         return None
     fields = cast("dict[str, Any]", item)
@@ -123,7 +127,7 @@ def _read_requirement(item: object, resource: Any) -> Requirement | None:
     amount, seconds = fields.get("amount"), fields.get("maxTimeoutSeconds")
     name, version = extra.get("name"), extra.get("version")
     understood = (
-        fields.get("scheme") == "exact"
+        fields.get("scheme") in ("exact", "batch-settlement")
         and chain is not None
         and isinstance(amount, str)
         and re.fullmatch("0|[1-9][0-9]{0,77}", amount, re.ASCII) is not None
@@ -159,10 +163,10 @@ def choose_requirement(challenge: Challenge, options: PaymentOptions) -> Require
         PaymentNotAllowedError: when there is none.
 
     """
-    allowed = [one for one in challenge.requirements if _refusal_of(one, options) is None]
+    allowed = [one for one in challenge.requirements if refusal_of(one, options) is None]
     if allowed:
         return min(allowed, key=lambda one: one.quote.amount_units)
-    reasons = [str(_refusal_of(one, options)) for one in challenge.requirements]
+    reasons = [str(refusal_of(one, options)) for one in challenge.requirements]
     raise PaymentNotAllowedError(
         f"nothing was signed: {'; '.join(reasons)}"
         if reasons
@@ -170,7 +174,8 @@ def choose_requirement(challenge: Challenge, options: PaymentOptions) -> Require
     )
 
 
-def _refusal_of(one: Requirement, options: PaymentOptions) -> str | None:
+def refusal_of(one: Requirement, options: PaymentOptions) -> str | None:
+    """Return why the lists forbid this way to pay; None when they do not."""
     quote = one.quote
 
     def has(values: Sequence[str], value: str) -> bool:

@@ -238,7 +238,7 @@ class CapExceededError(PaymentError):
         self,
         message: str,
         *,
-        cap: Literal["max_per_request", "max_per_day", "max_total"],
+        cap: Literal["max_per_request", "max_per_day", "max_total", "max_deposit"],
         limit_units: int,
         spent_units: int,
         amount_units: int,

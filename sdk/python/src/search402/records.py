@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ._dict import ToDict
 
@@ -36,6 +37,8 @@ class Quote(ToDict):
     pay_to: str
     #: How long a payment may stay valid.
     max_timeout_seconds: int
+    #: Atomic USDC that go into a channel with this payment, to be spent later or given back.
+    deposit_units: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,14 @@ class PaymentView(ToDict):
     amount_units: int
     #: Milliseconds since the Unix epoch.
     created_at_ms: int
-    #: Unix time in seconds after which nobody can execute it.
+    #: Unix time in seconds after which nobody can execute it; 0 for a voucher, which never ends.
     valid_before: int
     #: The settling transaction, from the receipt.
     transaction: str | None = None
     #: Why it was refused, in the protocol's words.
     reason: str | None = None
+    #: The channel that this deposit went to, or that this voucher is of.
+    channel_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,74 @@ class PaymentRecord(PaymentView):
         """Return the payment without what could be spent, and without what was asked."""
         fields = dataclasses.fields(PaymentView)
         return PaymentView(**{field.name: getattr(self, field.name) for field in fields})
+
+
+@dataclass(frozen=True)
+class ChannelRecord:
+    """A channel in a store."""
+
+    id: str
+    url: str
+    payer: str
+    created_at_ms: int
+    #: Everything else, as JSON. It holds no signature.
+    state: str
+
+
+class ChannelStore(Protocol):
+    """Where channels are remembered; this package's stores are such. Called from any thread."""
+
+    def change_channel(
+        self, channel_id: str, change: Callable[[ChannelRecord | None], ChannelRecord | None]
+    ) -> None:
+        """Put what ``change`` makes of a channel, with no other change in between.
+
+        What it raises is raised, and nothing is stored; None stores nothing. Durable before this
+        returns.
+        """
+        ...
+
+    def channel(self, channel_id: str) -> ChannelRecord | None:
+        """Return one channel."""
+        ...
+
+    def channels(self, payer: str, url: str) -> Sequence[ChannelRecord]:
+        """Return the channels of a payer at an address, oldest first."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChannelView(ToDict):
+    """A channel, as its payer sees it. Amounts in atomic USDC."""
+
+    id: str
+    #: ``unknown``, ``open``, ``stopped`` (the gateway takes no vouchers of it now) or ``closed``.
+    status: str
+    network: str
+    asset: str
+    pay_to: str
+    payer: str
+    #: Deposited and not given back.
+    balance_units: int
+    #: What searches have cost.
+    charged_units: int
+    #: What is left for further searches.
+    left_units: int
+    #: The price of a search when the channel was last used.
+    price_units: int
+    #: Vouchers whose outcome is not known.
+    in_flight: int
+    #: What it takes to withdraw the rest without the gateway.
+    withdraw_delay_seconds: int
+
+
+@dataclass(frozen=True)
+class ClosedChannel(ToDict):
+    """What a channel's end gave back."""
+
+    channel: ChannelView
+    refunded_units: int
+    transaction: str | None
 
 
 @dataclass(frozen=True)

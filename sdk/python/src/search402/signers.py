@@ -8,7 +8,13 @@ from typing import Any, Protocol
 from .errors import ConfigurationError
 
 #: What a private key of this package signs, and which field names the payer.
-_PAYER_FIELDS = {"TransferWithAuthorization": "from", "PaymentStatusRequest": "payer"}
+_PAYER_FIELDS = {
+    "TransferWithAuthorization": "from",
+    "ReceiveWithAuthorization": "from",
+    "PaymentStatusRequest": "payer",
+    # A voucher names its channel, and the channel its payer.
+    "Voucher": None,
+}
 _DOMAIN_FIELDS = (
     ("name", "string"),
     ("version", "string"),
@@ -34,7 +40,8 @@ class Signer(Protocol):
     def sign_typed_data(self, domain_data: Any, message_types: Any, message_data: Any, /) -> Any:
         """Sign one EIP-3009 ``TransferWithAuthorization``, or one ``PaymentStatusRequest``.
 
-        The second asks the service what became of a payment; it moves nothing.
+        The second asks the service what became of a payment; it moves nothing. With channels also
+        ``ReceiveWithAuthorization`` (a deposit) and ``Voucher`` (what may be claimed of it in all).
         """
         ...
 
@@ -42,7 +49,8 @@ class Signer(Protocol):
 class PrivateKeySigner:
     """A wallet from a private key, on libsecp256k1 (coincurve) and pycryptodome.
 
-    It signs EIP-3009 transfers and questions about payments, nothing else.
+    It signs EIP-3009 transfers and deposits, vouchers of channels, and questions about payments,
+    nothing else.
     """
 
     def __init__(self, private_key: str) -> None:
@@ -67,7 +75,7 @@ class PrivateKeySigner:
             raise ConfigurationError(message) from None
         self._sign: Any = self._key.sign_recoverable  # pyright: ignore[reportUnknownMemberType]
         public = self._key.public_key.format(compressed=False)
-        self._address = _checksummed(_keccak256(public[1:])[12:])
+        self._address = _checksummed(keccak256(public[1:])[12:])
 
     @property
     def address(self) -> str:
@@ -91,10 +99,11 @@ class PrivateKeySigner:
 
         """
         (primary_type,) = message_types
-        payer_field = _PAYER_FIELDS.get(primary_type)
-        if payer_field is None:
+        if primary_type not in _PAYER_FIELDS:
             raise ValueError(f"this key does not sign {primary_type}")
-        if message_data[payer_field].lower() != self._address.lower():
+        payer_field = _PAYER_FIELDS[primary_type]
+        payer = self._address if payer_field is None else message_data[payer_field]
+        if payer.lower() != self._address.lower():
             raise ValueError("this key does not belong to the payer")
         digest = typed_data_digest(domain_data, message_types, message_data)
         signature: bytes = self._sign(digest, hasher=None)
@@ -109,22 +118,22 @@ def typed_data_digest(
     domain_fields = [(name, kind) for name, kind in _DOMAIN_FIELDS if name in domain]
     message_fields = [(field["name"], field["type"]) for field in fields]
     separator = _struct_hash("EIP712Domain", domain_fields, domain)
-    return _keccak256(b"\x19\x01" + separator + _struct_hash(primary_type, message_fields, message))
+    return keccak256(b"\x19\x01" + separator + _struct_hash(primary_type, message_fields, message))
 
 
 def _struct_hash(name: str, fields: list[tuple[str, str]], values: dict[str, Any]) -> bytes:
     # encodeType and encodeData of EIP-712.
     members = ",".join(f"{kind} {field}" for field, kind in fields)
     encoded = [_encode(kind, values[field]) for field, kind in fields]
-    return _keccak256(_keccak256(f"{name}({members})".encode()) + b"".join(encoded))
+    return keccak256(keccak256(f"{name}({members})".encode()) + b"".join(encoded))
 
 
 def _encode(kind: str, value: Any) -> bytes:
     if kind == "string":
-        return _keccak256(value.encode())
+        return keccak256(value.encode())
     if kind == "address":
         return _word(int(value, 16))
-    if kind == "uint256":
+    if kind.startswith("uint"):
         return _word(value)
     if kind == "bytes32":
         word = value if isinstance(value, bytes) else bytes.fromhex(value[2:])
@@ -137,7 +146,18 @@ def _word(value: int) -> bytes:
     return value.to_bytes(32, "big")
 
 
-def _keccak256(data: bytes) -> bytes:
+def encode_words(*words: str) -> bytes:
+    """Return 32-byte values, given as hex, one after another (``abi.encode``)."""
+    return b"".join(_encode("bytes32", word) for word in words)
+
+
+def keccak256(data: bytes) -> bytes:
+    """Return the 32-byte digest that Ethereum uses.
+
+    Raises:
+        ConfigurationError: when the ``wallet`` extra is not installed.
+
+    """
     try:
         from Crypto.Hash import keccak
     except ImportError as error:
@@ -148,7 +168,7 @@ def _keccak256(data: bytes) -> bytes:
 
 def _checksummed(address: bytes) -> str:
     lower = address.hex()
-    digest = _keccak256(lower.encode()).hex()
+    digest = keccak256(lower.encode()).hex()
     return "0x" + "".join(
         character.upper() if int(nibble, 16) >= 8 else character
         for character, nibble in zip(lower, digest, strict=False)

@@ -26,6 +26,7 @@ export const HELP = {
 
   search402 search QUERY…    search with an API key
   search402 pay QUERY…       search without an account, paid from a wallet
+  search402 channel …        pay many searches from one deposit: open, list, close
   search402 quote            what one paid search costs
   search402 doctor           what is wrong, and what to do about it
 
@@ -43,8 +44,25 @@ ${WALLET}
   --max-per-request USD    most for one search; default 0.01
   --max-per-day USD        most within 24 hours; default 1
   --max-total USD          most in the whole payment log
+  --max-deposit USD        most that may lie unspent in a channel; default 0.1, 0 for no channels
   --payee ADDRESS          pay nobody else
 ${SEARCH}
+${COMMON}`,
+  channel: `search402 channel open|list|close: pay many searches from one deposit
+
+A deposit into a channel pays for many searches: each costs a signature, and no transaction. What is
+not spent comes back. "search402 pay" pays from an open channel by itself.
+
+  search402 channel open     makes a deposit, and spends one search of it: no deposit buys nothing
+  search402 channel list     what is in the channels of this wallet
+  search402 channel close    asks for the rest of all channels, or of one: --id ID
+${WALLET}
+  --deposit USD         with open; default what the service asks for
+  --max-deposit USD     most that may lie unspent in a channel; default 0.1
+  --max-per-day USD     most within 24 hours, deposits included; default 1
+  --max-total USD       most in the whole payment log
+  --payee ADDRESS       deposit for nobody else
+  --id ID               with close: this channel alone
 ${COMMON}`,
   quote: `search402 quote: what one paid search costs; nothing is signed
 ${COMMON}`,
@@ -65,7 +83,11 @@ const ALLOWED: Readonly<Record<Command, readonly string[]>> = {
   search: ['key-file', 'max-results', 'max-description-length'],
   pay: [
     ...['wallet-file', 'store', 'max-per-request', 'max-per-day', 'max-total', 'payee'],
-    ...['max-results', 'max-description-length'],
+    ...['max-deposit', 'max-results', 'max-description-length'],
+  ],
+  channel: [
+    ...['wallet-file', 'store', 'deposit', 'max-deposit', 'max-per-day', 'max-total', 'payee'],
+    'id',
   ],
   quote: [],
   doctor: ['key-file', 'wallet-file', 'store', 'rpc-url'],

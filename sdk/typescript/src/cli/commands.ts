@@ -36,7 +36,8 @@ function show({ data, payment }: SearchOutcome, { json }: Invocation, io: Io): v
   const seconds = searchMetadata.executionTime.toFixed(3);
   io.out(`${results.length} results in ${seconds} s, request ${data.requestId}`);
   if (payment) {
-    const where = payment.transaction === undefined ? '' : `, transaction ${payment.transaction}`;
+    const how = payment.channelId === undefined ? '' : ', from a channel';
+    const where = payment.transaction === undefined ? how : `, transaction ${payment.transaction}`;
     io.out(`paid ${formatUsd(payment.amountUnits)} USD to ${payment.payTo}${where}`);
   }
 }
@@ -52,9 +53,8 @@ export async function search(invocation: Invocation, io: Io): Promise<void> {
   show(await client.searchWithResponse(params), invocation, io);
 }
 
-/** `search402 pay` */
-export async function pay(invocation: Invocation, io: Io): Promise<void> {
-  const params = searchParams(invocation);
+/** A client with the wallet and the caps that were given. */
+export function walletClient(invocation: Invocation, io: Io): Search402 {
   const wallet = findWallet(invocation, io);
   if (!wallet) throw new UsageError('no wallet: set SEARCH402_PRIVATE_KEY or --wallet-file');
   const { values } = invocation;
@@ -62,11 +62,17 @@ export async function pay(invocation: Invocation, io: Io): Promise<void> {
     maxPerRequest: values['max-per-request'],
     maxPerDay: values['max-per-day'],
     maxTotal: values['max-total'],
+    maxDeposit: values['max-deposit'],
     payees: values.payee === undefined ? undefined : [values.payee],
     store: findStore(invocation, io),
   };
-  const client = new Search402({ ...commonOptions(invocation, io), wallet, payment });
-  show(await client.searchWithResponse(params), invocation, io);
+  return new Search402({ ...commonOptions(invocation, io), wallet, payment });
+}
+
+/** `search402 pay` */
+export async function pay(invocation: Invocation, io: Io): Promise<void> {
+  const params = searchParams(invocation);
+  show(await walletClient(invocation, io).searchWithResponse(params), invocation, io);
 }
 
 /** `search402 quote` */

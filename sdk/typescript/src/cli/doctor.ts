@@ -176,7 +176,9 @@ async function checkBalance(
 async function checkStore(invocation: Invocation, io: Io): Promise<Verdict> {
   const store = findStore(invocation, io);
   const records = await store.list();
-  const open = records.filter(({ status }) => status === 'open').length;
+  const open = records.filter(({ status, body, channel }) => {
+    return status === 'open' && body !== undefined && channel === undefined;
+  }).length;
   const { dayUnits, totalUnits } = await store.read((view) => ({ ...view.spent(Date.now()) }));
   const detail = `signed ${formatUsd(dayUnits)} USD within a day, ${formatUsd(totalUnits)} USD in all`;
   if (open === 0) return ok(detail);

@@ -1,5 +1,6 @@
 import { AbortedError, ApiError, PaymentRequiredError, Search402Error } from '../errors.js';
 import { HELP, parseCommandLine, type Invocation } from './args.js';
+import { channel } from './channel.js';
 import { pay, quote, search } from './commands.js';
 import { doctor } from './doctor.js';
 import { toJson, UsageError, type Io } from './io.js';
@@ -35,6 +36,9 @@ async function dispatch(invocation: Invocation, version: string, io: Io): Promis
       return OK;
     case 'pay':
       await pay(invocation, io);
+      return OK;
+    case 'channel':
+      await channel(invocation, io);
       return OK;
     case 'quote':
       await quote(invocation, io);

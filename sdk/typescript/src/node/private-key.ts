@@ -1,8 +1,10 @@
 import { createECDH, createHmac, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../errors.js';
 import type { Hex } from '../hex.js';
-import type { AccountWallet, SignedData } from '../payment/wallet.js';
-import { keccak256 } from './keccak.js';
+import { signerOf, type AccountWallet, type SignedData } from '../payment/wallet.js';
+import { word } from '../eth/bytes.js';
+import { keccak256 } from '../eth/keccak.js';
+import { digestOf } from '../eth/typed-data.js';
 
 /** Order of the secp256k1 group (SEC 2, 2.4.1). */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -66,45 +68,6 @@ function signDigest(key: Uint8Array, digest: Uint8Array): Hex {
   throw new Error('RFC 6979 yields numbers without end');
 }
 
-const word = (hex: Hex) => Buffer.from(hex.slice(2).padStart(64, '0'), 'hex');
-
-/** The types of a domain's members, in the order of EIP-712. */
-const DOMAIN_FIELDS = [
-  { name: 'name', type: 'string' },
-  { name: 'version', type: 'string' },
-  { name: 'chainId', type: 'uint256' },
-  { name: 'verifyingContract', type: 'address' },
-];
-
-/** `encodeData` of EIP-712, for the types that are signed here: none is a struct or an array. */
-function hashStruct(
-  name: string,
-  fields: readonly { readonly name: string; readonly type: string }[],
-  values: Readonly<Record<string, unknown>>,
-): Uint8Array {
-  const members = fields.map((field) => `${field.type} ${field.name}`).join(',');
-  const words = fields.map((field) => {
-    const value = values[field.name];
-    if (field.type === 'string') return keccak256(text(String(value)));
-    if (field.type === 'uint256') return toBytes(BigInt(value as bigint | number));
-    return word(value as Hex);
-  });
-  return keccak256(Buffer.concat([keccak256(text(`${name}(${members})`)), ...words]));
-}
-
-/** What EIP-712 says is signed. */
-function digestOf({ domain, types, primaryType, message }: SignedData): Uint8Array {
-  const domainFields = DOMAIN_FIELDS.filter(({ name }) => name in domain);
-  const [fields = []] = Object.values(types);
-  return keccak256(
-    Buffer.concat([
-      Uint8Array.of(0x19, 0x01),
-      hashStruct('EIP712Domain', domainFields, domain),
-      hashStruct(primaryType, fields, message),
-    ]),
-  );
-}
-
 /** EIP-55. */
 function checksummed(lower: string): Hex {
   const hash = toHex(keccak256(text(lower)));
@@ -115,8 +78,8 @@ function checksummed(lower: string): Hex {
 }
 
 /**
- * A wallet from a private key, without any package. It signs EIP-3009 transfers and
- * questions about them, and nothing else.
+ * A wallet from a private key, without any package. It signs EIP-3009 transfers and deposits,
+ * vouchers of channels, and questions about payments, and nothing else.
  * The curve arithmetic on secrets is OpenSSL's; the rest of ECDSA is plain BigInt, which is not
  * constant-time: keep little money on such a key, or use a viem account or a hardware wallet.
  * @param privateKey 32 bytes of hex, with or without `0x`
@@ -131,9 +94,7 @@ export function privateKeyAccount(privateKey: string): AccountWallet {
   return {
     address,
     signTypedData: (data: SignedData) => {
-      const { message } = data;
-      const payer = 'from' in message ? message.from : message.payer;
-      if (!timingSafeEqual(word(payer), word(address))) {
+      if (!timingSafeEqual(word(signerOf(data) ?? address), word(address))) {
         return Promise.reject(new Error('this key does not belong to the payer'));
       }
       return Promise.resolve(signDigest(key, digestOf(data)));

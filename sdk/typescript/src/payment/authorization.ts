@@ -7,7 +7,8 @@ import type { TypedData } from './wallet.js';
 /** A clock that is off by more than this is not corrected by the server's word. */
 const SKEW_SECONDS_MAX = 15 * 60;
 
-const FIELDS: TypedData['types']['TransferWithAuthorization'] = [
+/** The members of an EIP-3009 authorization. */
+export const AUTHORIZATION_FIELDS: TypedData['types']['TransferWithAuthorization'] = [
   { name: 'from', type: 'address' },
   { name: 'to', type: 'address' },
   { name: 'value', type: 'uint256' },
@@ -46,7 +47,7 @@ export function transferAuthorization(
       chainId: requirement.chainId,
       verifyingContract: requirement.asset,
     },
-    types: { TransferWithAuthorization: FIELDS },
+    types: { TransferWithAuthorization: AUTHORIZATION_FIELDS },
     primaryType: 'TransferWithAuthorization',
     message: {
       from: payer,

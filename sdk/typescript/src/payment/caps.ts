@@ -10,12 +10,18 @@ export interface Caps {
   readonly maxPerDay?: Money | undefined;
   /** All payments in the store; no default. */
   readonly maxTotal?: Money | undefined;
+  /**
+   * What may lie unspent in one channel; default 0.1 USD, and 0 for no channels. Deposits count
+   * towards the day and the total, the searches that they pay for do not count again.
+   */
+  readonly maxDeposit?: Money | undefined;
 }
 
 export interface CapUnits {
   readonly maxPerRequest: bigint;
   readonly maxPerDay: bigint;
   readonly maxTotal: bigint | undefined;
+  readonly maxDeposit: bigint;
 }
 
 /** @throws {RangeError} for an amount that cannot be read */
@@ -24,22 +30,38 @@ export function parseCaps(caps: Caps): CapUnits {
     maxPerRequest: parseMoney(caps.maxPerRequest ?? '0.01'),
     maxPerDay: parseMoney(caps.maxPerDay ?? '1'),
     maxTotal: caps.maxTotal === undefined ? undefined : parseMoney(caps.maxTotal),
+    maxDeposit: parseMoney(caps.maxDeposit ?? '0.1'),
   };
 }
 
 /** @throws {CapExceededError} when `amount` on top of what counts already exceeds a cap */
 export function assertWithinCaps(caps: CapUnits, spent: Spent, amount: bigint): void {
-  check('maxPerRequest', caps.maxPerRequest, 0n, amount);
+  assertPriceWithinCap(caps, amount);
+  assertWithinBudget(caps, spent, amount);
+}
+
+/** @throws {CapExceededError} when one search costs more than it may */
+export function assertPriceWithinCap(caps: CapUnits, price: bigint): void {
+  check('maxPerRequest', caps.maxPerRequest, 0n, price);
+}
+
+/** @throws {CapExceededError} when a deposit on top of `unspent` in its channel exceeds a cap */
+export function assertDepositWithinCaps(
+  caps: CapUnits,
+  spent: Spent,
+  unspent: bigint,
+  deposit: bigint,
+): void {
+  check('maxDeposit', caps.maxDeposit, unspent, deposit);
+  assertWithinBudget(caps, spent, deposit);
+}
+
+function assertWithinBudget(caps: CapUnits, spent: Spent, amount: bigint): void {
   check('maxPerDay', caps.maxPerDay, spent.dayUnits, amount);
   if (caps.maxTotal !== undefined) check('maxTotal', caps.maxTotal, spent.totalUnits, amount);
 }
 
-function check(
-  cap: 'maxPerRequest' | 'maxPerDay' | 'maxTotal',
-  limit: bigint,
-  before: bigint,
-  amount: bigint,
-): void {
+function check(cap: CapExceededError['cap'], limit: bigint, before: bigint, amount: bigint): void {
   if (before + amount <= limit) return;
   throw new CapExceededError(
     cap,

@@ -1,4 +1,5 @@
 import { PaymentNotAllowedError, ProtocolError } from '../errors.js';
+import { readTerms, type ChannelTerms } from '../channel/terms.js';
 import { decodeJson, isObject } from './base64.js';
 import { formatUsd } from './money.js';
 import { WINDOW_SECONDS_MAX, type Quote } from './record.js';
@@ -44,7 +45,21 @@ function readAmount(value: unknown): bigint | undefined {
 }
 
 function readRequirement(item: unknown, resource: unknown): Requirement | undefined {
-  if (!isObject(item) || item.scheme !== 'exact') return undefined;
+  return isObject(item) && item.scheme === 'exact' ? readCommon(item, resource) : undefined;
+}
+
+/** A way to pay by a channel, as a challenge or a stored channel holds it. */
+export function readChannelTerms(item: unknown, resource: unknown): ChannelTerms | undefined {
+  if (!isObject(item) || item.scheme !== 'batch-settlement') return undefined;
+  const common = readCommon(item, resource);
+  return common && isObject(item.extra) ? readTerms(common, item.extra) : undefined;
+}
+
+/** What both schemes have in common. */
+function readCommon(
+  item: Readonly<Record<string, unknown>>,
+  resource: unknown,
+): Requirement | undefined {
   const { network, asset, payTo, maxTimeoutSeconds, extra } = item;
   const amountUnits = readAmount(item.amount);
   const chain = typeof network === 'string' ? /^eip155:([1-9][0-9]{0,14})$/.exec(network) : null;
@@ -74,6 +89,8 @@ function readRequirement(item: unknown, resource: unknown): Requirement | undefi
 export interface Challenge {
   readonly error: string | undefined;
   readonly requirements: readonly Requirement[];
+  /** The ways to pay by a channel. */
+  readonly channels: readonly ChannelTerms[];
 }
 
 /**
@@ -91,6 +108,7 @@ export function readChallenge(headers: Headers): Challenge | undefined {
   return {
     error: typeof value.error === 'string' ? value.error : undefined,
     requirements: accepts.flatMap((item) => readRequirement(item, value.resource) ?? []),
+    channels: accepts.flatMap((item) => readChannelTerms(item, value.resource) ?? []),
   };
 }
 
@@ -111,7 +129,8 @@ export function chooseRequirement(challenge: Challenge, lists: AllowLists): Requ
   );
 }
 
-function refusalOf(one: Requirement, lists: AllowLists): string | undefined {
+/** Why the lists forbid this way to pay; undefined when they do not. */
+export function refusalOf(one: Requirement, lists: AllowLists): string | undefined {
   const has = (list: readonly string[], value: string) =>
     list.some((item) => item.toLowerCase() === value.toLowerCase());
   if (!has(lists.networks ?? [BASE_MAINNET], one.network)) {

@@ -1,3 +1,4 @@
+import { ChannelPayer } from '../channel/channel-payer.js';
 import { AbortedError, PaymentError, type PaymentView } from '../errors.js';
 import type { Runtime } from '../runtime.js';
 import {
@@ -60,6 +61,10 @@ const SIGNING_POLL_MS = 50;
 /** Signs within limits and remembers, so that one search is never paid twice. */
 export class Payer {
   readonly #caps: CapUnits;
+  /** Pays through channels, out of the same wallet, caps and store. */
+  readonly channels: ChannelPayer;
+  /** Whether this client has paid for a search: whoever searches again may want a channel. */
+  hasPaid = false;
   /** The signing that is under way for a request; others for the same request wait for it. */
   readonly #signing = new Map<string, Promise<OpenPayment>>();
 
@@ -70,6 +75,7 @@ export class Payer {
     private readonly runtime: Runtime,
   ) {
     this.#caps = parseCaps(options);
+    this.channels = new ChannelPayer(wallet, options, store, runtime);
   }
 
   /** The payment of this wallet for this very request whose outcome is not known, if any. */
@@ -199,6 +205,7 @@ export class Payer {
     status: 'paid' | 'refused' | 'released',
     more: { transaction?: string; reason?: string } = {},
   ): Promise<PaymentView> {
+    if (status === 'paid') this.hasPaid = true;
     const closed: PaymentRecord = { ...viewOf(record), status, ...more };
     const stored = await this.store.update((view) => {
       // Two calls may share a payment: `paid` is never taken back, and nothing is told twice.

@@ -12,6 +12,8 @@ export interface Quote {
   readonly payTo: Hex;
   /** How long a payment may stay valid, in seconds. */
   readonly maxTimeoutSeconds: number;
+  /** Atomic USDC that go into a channel with this payment, to be spent later or given back. */
+  readonly depositUnits?: bigint;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface PaymentRecord {
   readonly amountUnits: bigint;
   /** Milliseconds since the Unix epoch. */
   readonly createdAtMs: number;
-  /** Unix time in seconds after which nobody can execute it. */
+  /** Unix time in seconds after which nobody can execute it; 0 for a voucher, which never ends. */
   readonly validBefore: number;
   /** The PAYMENT-SIGNATURE header; only while `open`. */
   readonly header?: string;
@@ -50,6 +52,10 @@ export interface PaymentRecord {
   readonly transaction?: string;
   /** Why it was refused, in the protocol's words. */
   readonly reason?: string;
+  /** The channel that this deposit goes to, or that this voucher is of. */
+  readonly channelId?: Hex;
+  /** A channel's own record: its state, as JSON. Its amount is 0, because its deposits count. */
+  readonly channel?: string;
 }
 
 /** No quote is signed for a longer window: a signed authorization should not lie around. */

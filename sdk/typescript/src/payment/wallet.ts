@@ -39,8 +39,30 @@ export interface StatusTypedData {
   };
 }
 
+/** EIP-712 typed data of one EIP-3009 `ReceiveWithAuthorization`: a deposit into a channel. */
+export interface DepositTypedData {
+  readonly domain: TypedData['domain'];
+  readonly types: { readonly ReceiveWithAuthorization: readonly TypedField[] };
+  readonly primaryType: 'ReceiveWithAuthorization';
+  readonly message: TypedData['message'];
+}
+
+/** EIP-712 typed data of one voucher: what a channel's payee may claim in all. */
+export interface VoucherTypedData {
+  readonly domain: TypedData['domain'];
+  readonly types: { readonly Voucher: readonly TypedField[] };
+  readonly primaryType: 'Voucher';
+  readonly message: { readonly channelId: Hex; readonly maxClaimableAmount: bigint };
+}
+
 /** All that a wallet is ever asked to sign. */
-export type SignedData = TypedData | StatusTypedData;
+export type SignedData = TypedData | StatusTypedData | DepositTypedData | VoucherTypedData;
+
+/** Who has to sign this; a voucher does not say. */
+export function signerOf({ message }: SignedData): Hex | undefined {
+  if ('from' in message) return message.from;
+  return 'payer' in message ? message.payer : undefined;
+}
 
 /** A viem account, or anything with an address that signs typed data. */
 export interface AccountWallet {
@@ -89,8 +111,7 @@ export async function walletAddress(wallet: Wallet): Promise<Hex> {
  * @throws {SigningError} when it refuses, fails or answers with anything but hex
  */
 export async function signTyped(wallet: Wallet, data: SignedData): Promise<Hex> {
-  const { message } = data;
-  const payer = 'from' in message ? message.from : message.payer;
+  const payer = signerOf(data) ?? (await walletAddress(wallet));
   const signature = isAccount(wallet)
     ? await attempt(() => wallet.signTypedData(data))
     : await attempt(() =>
