@@ -98,7 +98,7 @@ describe('the service behind RPC endpoints', () => {
       expect(transfers).toMatchObject([{ to: chain.payTo, value: 50n }]);
     }
     expect(await chain.balance(chain.payTo)).toBe(50n * 40n);
-  }, 120_000);
+  });
 
   test('that fall silent refuses paid searches, not keyed ones, and takes them up again', async () => {
     const service = await startTestService();
@@ -138,5 +138,5 @@ describe('the service behind RPC endpoints', () => {
       status = (await service.search({ query: 'lighthouse' }, payment)).status;
     }
     expect(status).toBe(200);
-  }, 120_000);
+  });
 });

@@ -11,7 +11,7 @@ let service: TestService;
 
 beforeAll(async () => {
   service = await startTestService();
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 describe('official clients pay unchanged', () => {

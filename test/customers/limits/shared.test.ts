@@ -40,7 +40,7 @@ beforeAll(async () => {
     await sql`create trigger audit after update on rate_slots
       for each row execute function audit()`.execute(tx);
   });
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all(stores.map((store) => store.close()));
   await server.stop();
@@ -86,7 +86,7 @@ describe('a rate that two gateways share', () => {
     };
     await Promise.all(Array.from({ length: 24 }, (_, index) => worker(index)));
     expect(await admittedWithin(limit, 'busy')).toBe(admitted);
-  }, 30_000);
+  });
 
   test('no schedule of requests over both gateways gets more than the limit into a second', async () => {
     const requests = fc.array(fc.record({ gateway: fc.nat(1), afterMs: fc.nat(1200) }), {

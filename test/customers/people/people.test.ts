@@ -22,7 +22,7 @@ describe.each(ENGINES)('on %s', (name) => {
   const at = (who: string) => `${who}@test-${run}.example`;
   const engine = engineOf(name);
 
-  beforeAll(engine.start, 60_000);
+  beforeAll(engine.start);
   afterAll(engine.stop);
   beforeEach(async () => {
     run += 1;
