@@ -72,6 +72,8 @@ export async function openPostgres(settings: PostgresSettings): Promise<Store> {
   });
   // An idle connection that breaks is replaced at the next use; unheard, it would end the process.
   pool.on('error', () => undefined);
+  // One that breaks under a query also says so by an event, beside failing the query: the same.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   const counts = { queuedWrites: 0, writes: 0, commits: 0 };
   let isOpen = true;

@@ -79,8 +79,8 @@ export const SETTLEMENT_DEFAULTS: SettlementSettings = {
   answerWaitMs: 20_000,
   balancePollMs: 15_000,
   handoverMs: 200,
-  housekeepingMs: 5000,
+  housekeepingMs: 3000,
   finalityMs: 60_000,
-  leaseMs: 20_000,
+  leaseMs: 6000,
   outcomePollMs: 250,
 };

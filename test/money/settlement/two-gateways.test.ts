@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { SETTLEMENT_DEFAULTS } from '../../../gateway/money/settlement/settings.js';
 import { createLocalSigner } from '../../../gateway/money/settlement/signer.js';
 import { startTestChain, type TestChain } from '../../support/chain.js';
 import { deferred } from '../../support/deferred.js';
@@ -37,6 +38,11 @@ async function openWithKey(key: `0x${string}`): Promise<Bench> {
   await chain.client.setBalance({ address: signer.address, value: 10n ** 18n });
   return open({ signers: [signer] });
 }
+
+test('a key is taken over within 10 seconds of its holder’s death, by default', () => {
+  const { leaseMs, housekeepingMs } = SETTLEMENT_DEFAULTS;
+  expect(leaseMs + housekeepingMs).toBeLessThan(10_000);
+});
 
 describe('two gateways on one PostgreSQL ledger', () => {
   test('charge 1,000 copies of one authorization once, and all get one reply', async () => {
