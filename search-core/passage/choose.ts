@@ -47,8 +47,6 @@ export interface PassageRequest {
   readonly joiner: number;
 }
 
-const NONE: ReadonlySet<number> = new Set();
-
 /** A sentence and what speaks for it. */
 interface Candidate {
   readonly sentence: Sentence;
@@ -56,6 +54,19 @@ interface Candidate {
   readonly nearby: ReadonlySet<number>;
   readonly facts: number;
   readonly isHeading: boolean;
+}
+
+/** What is known of a sentence before one looks around it. */
+const PLAIN = { nearby: new Set<number>(), facts: 0, isHeading: false } as const;
+
+interface Chosen {
+  readonly sentence: Sentence;
+  readonly worth: number;
+}
+
+interface Weighed<T extends Candidate = Candidate> {
+  readonly candidate: T;
+  readonly worth: number;
 }
 
 /**
@@ -93,25 +104,39 @@ function chooseSentences(
   layout: Layout,
   sentences: readonly Sentence[],
   { weights, said: inTitle, lengthMax }: PassageRequest,
-): { readonly sentence: Sentence; readonly worth: number }[] {
+): Chosen[] {
   const said = new Map([...inTitle].map((term) => [term, AGAIN]));
-  const candidates = best(layout, sentences, weights, said);
   const most = passagesMax(lengthMax);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const chosen: { sentence: Sentence; worth: number }[] = [];
-  let first = 0;
-  while (chosen.length < most && candidates.length > 0) {
-    const [at, worth] = bestOf(candidates, weights, said);
-    const [candidate] = candidates.splice(at, 1);
-    if (!candidate) break;
+  const chosen: Chosen[] = [];
+  const isWorthIt = ({ candidate, worth }: Weighed): boolean => {
+    if (worth >= WORTH_MIN * (chosen[0]?.worth ?? 0)) return true;
     let fresh = 0;
     for (const term of candidate.sentence.terms) if (!said.has(term)) fresh += weights[term] ?? 0;
-    if (worth < WORTH_MIN * first && fresh < FRESH_MIN * total) continue;
-    if (first === 0) first = worth;
-    chosen.push({ sentence: candidate.sentence, worth });
-    for (const term of candidate.sentence.terms) said.set(term, AGAIN * (said.get(term) ?? 1));
+    return fresh >= FRESH_MIN * total;
+  };
+  let left = best(layout, sentences, weights, said);
+  while (chosen.length < most) {
+    // What is not worth it now never will be: more and more is said.
+    const [first, ...others] = weighed(left, weights, said).filter(isWorthIt);
+    if (!first) break;
+    const { sentence } = first.candidate;
+    chosen.push({ sentence, worth: first.worth });
+    for (const term of sentence.terms) said.set(term, AGAIN * (said.get(term) ?? 1));
+    left = others.map(({ candidate }) => candidate);
   }
   return chosen;
+}
+
+/** Candidates with what they are worth, the best first. */
+function weighed<T extends Candidate>(
+  candidates: readonly T[],
+  weights: readonly number[],
+  said: ReadonlyMap<number, number>,
+): Weighed<T>[] {
+  return candidates
+    .map((candidate) => ({ candidate, worth: worthOf(candidate, weights, said) }))
+    .sort((a, b) => b.worth - a.worth || a.candidate.sentence.start - b.candidate.sentence.start);
 }
 
 function best(
@@ -120,41 +145,45 @@ function best(
   weights: readonly number[],
   said: ReadonlyMap<number, number>,
 ): Candidate[] {
-  const byParagraph = new Map<number, Set<number>>();
-  const paragraphs = sentences.map(({ start, terms }) => {
-    const number = layout.paragraphAt(start);
-    const known = byParagraph.get(number);
-    if (known) for (const term of terms) known.add(term);
-    else byParagraph.set(number, new Set(terms));
-    return number;
-  });
-  const nearbyOf = (sentence: Sentence, number: number): Set<number> => {
-    const nearby = new Set<number>();
-    for (let p = layout.firstHeadingOf(number); p <= layout.ledTo(number); p++) {
-      for (const term of byParagraph.get(p) ?? []) if (!sentence.terms.has(term)) nearby.add(term);
-    }
-    return nearby;
-  };
-  const alone = sentences.map((sentence, i) => {
-    const number = paragraphs[i] ?? 0;
-    const candidate = {
-      sentence,
-      number,
-      nearby: NONE,
-      facts: 0,
-      isHeading: layout.leadsOn(number),
-    };
-    return { candidate, worth: worthOf(candidate, weights, said) };
-  });
-  return alone
-    .sort((a, b) => b.worth - a.worth || a.candidate.sentence.start - b.candidate.sentence.start)
+  const alone = sentences.map((sentence, index) => ({ ...PLAIN, sentence, index }));
+  return weighed(alone, weights, said)
     .slice(0, SENTENCES_MAX)
-    .map(({ candidate: { sentence, number, isHeading } }) => ({
-      sentence,
-      nearby: nearbyOf(sentence, number),
-      facts: factsIn(layout.text, sentence),
-      isHeading,
-    }));
+    .map(({ candidate: { sentence, index } }) => {
+      const number = layout.paragraphAt(sentence.start);
+      return {
+        sentence,
+        nearby: nearbyOf(layout, sentences, index, number),
+        facts: factsIn(layout.text, sentence),
+        isHeading: layout.leadsOn(number),
+      };
+    });
+}
+
+/** The words of the other sentences in a sentence's paragraph, and under the same headings. */
+function nearbyOf(
+  layout: Layout,
+  sentences: readonly Sentence[],
+  index: number,
+  number: number,
+): Set<number> {
+  const { start } = layout.paragraph(layout.firstHeadingOf(number));
+  const { end } = layout.paragraph(layout.ledTo(number));
+  const nearby = new Set<number>();
+  const own = sentences[index]?.terms;
+  const add = ({ terms }: Sentence): void => {
+    for (const term of terms) if (!own?.has(term)) nearby.add(term);
+  };
+  for (let at = index - 1; at >= 0; at--) {
+    const other = sentences[at];
+    if (!other || other.start < start) break;
+    add(other);
+  }
+  for (let at = index + 1; at < sentences.length; at++) {
+    const other = sentences[at];
+    if (!other || other.start >= end) break;
+    add(other);
+  }
+  return nearby;
 }
 
 function worthOf(
@@ -171,20 +200,6 @@ function worthOf(
   }
   for (const term of nearby) worth += NEARBY * (said.get(term) ?? 1) * (weights[term] ?? 0);
   return (worth + fresh * sentence.together) * (isHeading ? HEADING : 1 + FACT * facts);
-}
-
-/** Where the candidate is that is worth most, and what it is worth. */
-function bestOf(
-  candidates: readonly Candidate[],
-  weights: readonly number[],
-  said: ReadonlyMap<number, number>,
-): [at: number, worth: number] {
-  let [at, most] = [0, -1];
-  for (const [i, candidate] of candidates.entries()) {
-    const worth = worthOf(candidate, weights, said);
-    if (worth > most) [at, most] = [i, worth];
-  }
-  return [at, most];
 }
 
 const WORD_CHARACTER = /[\p{L}\p{N}]/u;

@@ -41,6 +41,9 @@ export interface Occurrences {
 
 /** Words within so many of each other speak for one place. */
 const PLACE_WORDS = 60;
+/** So many occurrences of the rarest words are looked at for it, and of none that is much commoner. */
+const PLACE_OCCURRENCES_MAX = 600;
+const PLACE_IDF_SHARE = 0.2;
 /** What a place is worth beside all that the parts hold. */
 const PLACE_WEIGHT = 1.5;
 
@@ -55,9 +58,10 @@ export function bestParts(
   occurrences: readonly Occurrences[],
 ): { readonly from: number; readonly to: number } {
   const length = Math.min(PARTS_WANTED, partWords.length);
+  if (length === partWords.length) return { from: 0, to: length };
   let sum = 0;
   const ends = partWords.map((words) => (sum += words));
-  const places = bestPlaces(ends, occurrences);
+  const places = bestPlaces(ends, rarest(occurrences));
   let [best, from] = [-1, 0];
   for (let start = 0; start + length <= partWords.length; start++) {
     const first = start === 0 ? 0 : (ends[start - 1] ?? 0);
@@ -72,6 +76,17 @@ export function bestParts(
   return { from, to: from + length };
 }
 
+/** The words that tell one place from another; common ones stand everywhere and cost most. */
+function rarest(occurrences: readonly Occurrences[]): Occurrences[] {
+  const descending = [...occurrences].sort((a, b) => b.idf - a.idf);
+  const least = PLACE_IDF_SHARE * (descending[0]?.idf ?? 0);
+  let room = PLACE_OCCURRENCES_MAX;
+  return descending.filter(({ idf, words }) => {
+    room -= words.length;
+    return idf >= least && room >= 0;
+  });
+}
+
 /**
  * For each part, the idf of the distinct words at its best place: the one that ends with the word at
  * hand and begins at most PLACE_WORDS before it.
@@ -83,17 +98,20 @@ function bestPlaces(ends: readonly number[], occurrences: readonly Occurrences[]
   const last = occurrences.map(() => -Infinity);
   for (let part = 0; part < ends.length;) {
     let [word, at] = [-1, Infinity];
-    for (const [i, { words }] of occurrences.entries()) {
-      const position = words[next[i] ?? 0] ?? Infinity;
-      if (position < at) [word, at] = [i, position];
+    for (let i = 0; i < occurrences.length; i++) {
+      const position = occurrences[i]?.words[next[i] ?? 0] ?? Infinity;
+      if (position < at) {
+        word = i;
+        at = position;
+      }
     }
     if (word < 0) break;
     next[word] = (next[word] ?? 0) + 1;
     last[word] = at;
     while (part < ends.length && at >= (ends[part] ?? 0)) part++;
     let value = 0;
-    for (const [i, { idf }] of occurrences.entries()) {
-      if (at - (last[i] ?? 0) <= PLACE_WORDS) value += idf;
+    for (let i = 0; i < occurrences.length; i++) {
+      if (at - (last[i] ?? 0) <= PLACE_WORDS) value += occurrences[i]?.idf ?? 0;
     }
     places[part] = Math.max(places[part] ?? 0, value);
   }

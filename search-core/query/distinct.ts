@@ -2,22 +2,23 @@ import type { SearchResultItem } from '../contract.js';
 
 /** So many repeats make room for further results; those after them stay where they are. */
 export const FURTHER_MAX = 5;
-/** Pages of one title whose passages share this much of their text are versions of each other. */
-const SHARED_MIN = 0.6;
+/** A result repeats an earlier one where this much of its passages stands in that one's … */
+const SHARED_MIN = 0.8;
+/** … and less is enough where their titles differ in numbers alone: versions of one page. */
+const SHARED_BY_VERSIONS_MIN = 0.6;
 /** Shorter lines and sentences stand in many pages. */
 const PIECE_LENGTH_MIN = 20;
 
-/** A result and what it is compared by. */
-interface Shown {
-  readonly item: SearchResultItem;
-  /** Its lines and sentences, once they are asked for. */
-  pieces?: ReadonlySet<string>;
+/** What results are compared by, beside their pieces. */
+interface Compared {
+  readonly titleKey: string;
+  /** UTF-16 code units in its pieces. */
+  readonly length: number;
 }
 
 /**
- * The first `wanted` results that say something of their own. One that repeats another's passage, or
- * that has its title and most of its passage (another version of the same page), comes behind all
- * others, and is shown only where too little else was found.
+ * The first `wanted` results that say something of their own. One that repeats another, as versions
+ * of a page do, comes behind all others, and is shown only where too little else was found.
  * @param items results in rank order, made when they are asked for
  */
 export function distinctResults(
@@ -26,22 +27,48 @@ export function distinctResults(
 ): SearchResultItem[] {
   const kept: SearchResultItem[] = [];
   const repeats: SearchResultItem[] = [];
-  const byTitle = new Map<string, Shown[]>();
-  const descriptions = new Set<string>();
+  const shown: Compared[] = [];
+  /** For each line or sentence, which of the results shown have it. */
+  const holders = new Map<string, number[]>();
   for (const item of items) {
-    const shown: Shown = { item };
-    const key = titleKey(item.title);
-    const sameTitle = byTitle.get(key) ?? [];
-    const isRepeat =
-      repeats.length < FURTHER_MAX &&
-      (descriptions.has(item.description) || sameTitle.some((other) => isVersion(shown, other)));
+    const pieces = piecesOf(item.description);
+    const one = {
+      titleKey: titleKey(item.title),
+      length: pieces.reduce((sum, { length }) => sum + length, 0),
+    };
+    const isRepeat = repeats.length < FURTHER_MAX && repeatsOne(one, pieces, shown, holders);
     (isRepeat ? repeats : kept).push(item);
     if (kept.length === wanted) break;
     if (isRepeat) continue;
-    descriptions.add(item.description);
-    byTitle.set(key, [...sameTitle, shown]);
+    for (const piece of pieces) {
+      const known = holders.get(piece);
+      if (known) known.push(shown.length);
+      else holders.set(piece, [shown.length]);
+    }
+    shown.push(one);
   }
   return [...kept, ...repeats].slice(0, wanted);
+}
+
+/** Whether one of the results shown has most of a result's pieces. */
+function repeatsOne(
+  one: Compared,
+  pieces: readonly string[],
+  shown: readonly Compared[],
+  holders: ReadonlyMap<string, readonly number[]>,
+): boolean {
+  const shared = new Map<number, number>();
+  for (const piece of pieces) {
+    for (const holder of holders.get(piece) ?? []) {
+      shared.set(holder, (shared.get(holder) ?? 0) + piece.length);
+    }
+  }
+  return [...shared].some(([holder, length]) => {
+    const other = shown[holder];
+    if (!other) return false;
+    const least = other.titleKey === one.titleKey ? SHARED_BY_VERSIONS_MIN : SHARED_MIN;
+    return length >= least * one.length;
+  });
 }
 
 /** A title without its numbers: versions and years differ in those alone. */
@@ -49,23 +76,11 @@ function titleKey(title: string): string {
   return title.toLowerCase().replace(/\d+/gu, '0');
 }
 
-/** Whether most of the shorter one of two passages stands in the other. */
-function isVersion(a: Shown, b: Shown): boolean {
-  const [first, second] = [piecesOf(a), piecesOf(b)];
-  const [few, many] = first.size < second.size ? [first, second] : [second, first];
-  let [shared, all] = [0, 0];
-  for (const piece of few) {
-    all += piece.length;
-    if (many.has(piece)) shared += piece.length;
+/** The lines and sentences of a text, each once. */
+function piecesOf(text: string): string[] {
+  const pieces = new Set<string>();
+  for (const line of text.split('\n')) {
+    for (const piece of line.split('. ')) if (piece.length >= PIECE_LENGTH_MIN) pieces.add(piece);
   }
-  return all > 0 && shared >= SHARED_MIN * all;
-}
-
-function piecesOf(shown: Shown): ReadonlySet<string> {
-  shown.pieces ??= new Set(
-    shown.item.description
-      .split(/\n|(?<=[.!?]) /u)
-      .filter(({ length }) => length >= PIECE_LENGTH_MIN),
-  );
-  return shown.pieces;
+  return [...pieces];
 }

@@ -30,6 +30,19 @@ describe('the results of a search', () => {
     expect(numbers(items, 3)).toEqual(['1', '3', '2']);
   });
 
+  test('keep a page that says what a shorter one said, and much more', () => {
+    const items = [
+      item(1, 'Roses', shared),
+      item(
+        2,
+        'All of gardening',
+        `${shared}\nTulips are planted in autumn, in rows.\nMoss is raked.`,
+      ),
+      item(3, 'Gardens', 'A garden is a place for plants and people.'),
+    ];
+    expect(numbers(items, 2)).toEqual(['1', '2']);
+  });
+
   test('keep pages of one title that say different things', () => {
     const items = [
       item(1, 'Syntax', 'A loop repeats its body while a condition holds.'),
