@@ -4,6 +4,7 @@ import type { Log, Random } from '../ground/domain/ports.js';
 import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import { cors } from './http/cors.js';
 import { sendRefusal } from './http/error-reply.js';
+import type { HealthRoutes } from './http/ops.js';
 import { openApiRoute } from './http/openapi-route.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
 import {
@@ -20,7 +21,7 @@ export interface AppParts extends SearchRouteParts {
   readonly isHttps: boolean;
   /** Proxies in front of the service whose `X-Forwarded-For` is believed; 0 believes nobody. */
   readonly trustedProxies: number;
-  readonly health: { readonly live: RequestHandler; readonly ready: RequestHandler };
+  readonly health: HealthRoutes;
   /** Further routes of this face, after the search and before the 404. */
   readonly routes?: RequestHandler;
 }
@@ -36,6 +37,7 @@ export function createApp(parts: AppParts): Express {
   app.use(harden(parts.isHttps));
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
+  app.get('/readyz/payments', parts.health.readyForPayments);
   app.get('/openapi.json', openApiRoute());
   app.use(referenceRoutes());
   app.use('/search', cors);

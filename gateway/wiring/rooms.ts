@@ -1,4 +1,5 @@
 import { createUpstream } from '../edge/http/upstream.js';
+import type { PartHealth } from '../ground/observe/health.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import { createWalletProof } from '../money/chain/wallet-proof.js';
 import { createIdempotentSearch } from '../search/idempotent.js';
@@ -29,7 +30,7 @@ export async function openRooms(
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
   const payments = await openPayments(config, { store, chain, publicUrl, metrics, ...ports });
-  stops.add('settlement', () => payments.stop(config.DRAIN_TIMEOUT_MS));
+  stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const settings = {
     publicUrl,
     mcp: mcpAddresses(config),
@@ -50,9 +51,10 @@ export async function openRooms(
     bodyLimits,
   };
   const figures = () => {
-    const { ready, detail } = core.health();
-    const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
-    return [...payments.figures(), index];
+    const stateOf = ({ ready, detail }: PartHealth) => detail ?? (ready ? 'ready' : 'down');
+    const index = { name: 'Search index', value: stateOf(core.health()) };
+    const rpc = { name: 'RPC endpoints', value: stateOf(chain.health()) };
+    return [...payments.figures(), rpc, index];
   };
   const people = await stops.keep(
     'people',

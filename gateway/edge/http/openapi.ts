@@ -8,7 +8,12 @@ import { PARAMETERS } from './openapi-parameters.js';
 import { HEADERS } from './openapi-replies.js';
 import { componentSchemas, type Json } from './openapi-schemas.js';
 import { paidReplyOperation, paymentOperation, searchOperation } from './openapi-search.js';
-import { documentOperation, liveOperation, readyOperation } from './openapi-service.js';
+import {
+  documentOperation,
+  liveOperation,
+  readyForPaymentsOperation,
+  readyOperation,
+} from './openapi-service.js';
 
 /** The interface's version (service specification, Versioning), not the program's. */
 const INTERFACE_VERSION = '2.0.0';
@@ -35,6 +40,7 @@ export function openApiDocument(): Json {
       '/openapi.json': { get: documentOperation() },
       '/livez': { get: liveOperation() },
       '/readyz': { get: readyOperation() },
+      '/readyz/payments': { get: readyForPaymentsOperation() },
     },
     components: {
       schemas: componentSchemas(),

@@ -79,8 +79,9 @@ export const SETTLEMENT_DEFAULTS: SettlementSettings = {
   answerWaitMs: 20_000,
   balancePollMs: 15_000,
   handoverMs: 200,
-  housekeepingMs: 5000,
+  // Together with leaseMs below ten seconds: that long at most, nobody settles for a dead gateway.
+  housekeepingMs: 2500,
   finalityMs: 60_000,
-  leaseMs: 20_000,
+  leaseMs: 6_000,
   outcomePollMs: 250,
 };
