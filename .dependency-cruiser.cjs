@@ -38,7 +38,8 @@ const ROOMS = {
     http: [],
     mcp: ['http'],
     console: ['http'],
-    oauth: ['console'],
+    front: ['http', 'console'],
+    oauth: ['http', 'console'],
   },
 };
 

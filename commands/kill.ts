@@ -1,5 +1,6 @@
 // npm run kill: ends the real gateway by SIGKILL at each named point and checks the money after it.
-import { CRASH_POINTS, type Kill, runKills } from '../test/kills/campaign.js';
+import type { Kill } from '../test/kills/campaign.js';
+import { CRASH_POINTS } from '../test/kills/order.js';
 import { runCommandAndExit, UsageError, wholeNumber } from './command.js';
 import { isGood, line, summary } from './kill/report.js';
 
@@ -37,6 +38,7 @@ await runCommandAndExit({
       console.log(values.json ? JSON.stringify(kill) : line(kill, count, total));
       for (const violation of kill.audit.violations) console.error(`  ${violation}`);
     };
+    const { runKills } = await import('../test/kills/campaign.js');
     const kills = await runKills({ points, times, seed, onKill });
     if (!values.json) console.log(['', ...summary(kills)].join('\n'));
     return kills.every(isGood) ? 0 : 1;

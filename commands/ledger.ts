@@ -1,10 +1,7 @@
 // npm run ledger: what the books say about payments, and whether the chain agrees.
-import { AuditBooks } from '../gateway/money/ledger/audit.js';
+import type { AuditBooks } from '../gateway/money/ledger/audit.js';
 import { type ExitCode, runCommand } from './command.js';
-import { openBooks } from './ledger/books.js';
-import { explain, exportCsv, list } from './ledger/listing.js';
 import { HELP, type LedgerOptions, ledgerOptions, OPTIONS } from './ledger/options.js';
-import { compare } from './ledger/reconciling.js';
 
 await runCommand({
   help: HELP,
@@ -16,6 +13,8 @@ await runCommand({
       process.stdout.write(HELP);
       return 0;
     }
+    const { AuditBooks } = await import('../gateway/money/ledger/audit.js');
+    const { openBooks } = await import('./ledger/books.js');
     const store = await openBooks();
     try {
       return await answer(new AuditBooks(store), options);
@@ -27,6 +26,7 @@ await runCommand({
 
 async function answer(books: AuditBooks, options: LedgerOptions): Promise<ExitCode> {
   const { command, filter, isJson } = options;
+  const { explain, exportCsv, list } = await import('./ledger/listing.js');
   switch (command.kind) {
     case 'help':
       break;
@@ -36,8 +36,10 @@ async function answer(books: AuditBooks, options: LedgerOptions): Promise<ExitCo
     case 'explain':
       await explain(books, command.name, isJson);
       break;
-    case 'reconcile':
+    case 'reconcile': {
+      const { compare } = await import('./ledger/reconciling.js');
       return compare(books, options, command.fromBlock);
+    }
     case 'export':
       await exportCsv(books, filter);
       break;

@@ -1,7 +1,6 @@
 // npm run mcp:check: connects to a running service by each way in and shows what happened.
 import { runCommand } from './command.js';
 import { checkOptions, OPTIONS } from './mcp/check-options.js';
-import { checkWaysIn } from './mcp/check.js';
 
 const HELP = `Connects to the /mcp of a running service by each way in, and says what happened.
 
@@ -21,7 +20,9 @@ await runCommand({
   help: HELP,
   options: OPTIONS,
   run: async (given) => {
-    const findings = await checkWaysIn(checkOptions(given));
+    const options = checkOptions(given);
+    const { checkWaysIn } = await import('./mcp/check.js');
+    const findings = await checkWaysIn(options);
     for (const { way, verdict, detail } of findings) {
       console.log(`${MARKS[verdict]} ${way}: ${verdict}. ${detail}`);
     }

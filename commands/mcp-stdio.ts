@@ -1,9 +1,6 @@
 // npm run --silent mcp:stdio: the search tool for clients that only speak over stdio.
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createToolServer } from '../gateway/edge/mcp/server.js';
 import { ownVersion } from '../gateway/ground/version.js';
-import { runCommand } from './command.js';
-import { callThrough } from './mcp/call.js';
+import { type ExitCode, runCommand } from './command.js';
 import { clientFrom, SETTINGS } from './mcp/client.js';
 
 const HELP = `Serves the search tool of a search402 service over standard input and output.
@@ -17,8 +14,11 @@ ${SETTINGS}
 await runCommand({
   help: HELP,
   options: {},
-  run: () => {
+  run: async (): Promise<ExitCode> => {
     const client = clientFrom(process.env);
+    const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+    const { createToolServer } = await import('../gateway/edge/mcp/server.js');
+    const { callThrough } = await import('./mcp/call.js');
     serveStdio(({ era }) =>
       createToolServer(
         { era, version: ownVersion(), takesPayments: false, isCall: false },

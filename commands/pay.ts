@@ -2,7 +2,6 @@
 import { type ExitCode, runCommand } from './command.js';
 import { PayError } from './pay/errors.js';
 import { HELP, OPTIONS, payOptions } from './pay/options.js';
-import { paySearch } from './pay/payment.js';
 import { printQuote, printResults } from './pay/print.js';
 
 await runCommand({
@@ -12,6 +11,7 @@ await runCommand({
   errorCode: (error) => (error instanceof PayError ? error.code : 'failed'),
   run: async (given): Promise<ExitCode> => {
     const options = payOptions(given, process.env);
+    const { paySearch } = await import('./pay/payment.js');
     if (given.values.json) console.log(JSON.stringify(await paySearch(options), null, 2));
     else {
       console.log(`Searching at ${options.gatewayUrl}: ${options.query}`);

@@ -1,8 +1,6 @@
 // npm run sim: payments in simulated worlds full of faults, and what must hold in each of them.
 import { availableParallelism } from 'node:os';
-import { runThreads } from '../test/sim/threads.js';
 import { runCommandAndExit, wholeNumber } from './command.js';
-import { replay, report } from './sim/report.js';
 
 const HELP = `Runs the payment path in simulated worlds, one for each seed, and checks what must always hold.
 
@@ -17,9 +15,6 @@ const HELP = `Runs the payment path in simulated worlds, one for each seed, and 
 Progress goes to stderr. Exits with 1 when something did not hold, and says which seeds to replay.
 docs/simulation.md tells what is simulated and what is checked.
 `;
-
-/** A stack for every aborted wait costs more than the wait. */
-Error.stackTraceLimit = 0;
 
 const THREADS_MAX = 64;
 const SEED_MAX = 999_999_999_999;
@@ -37,14 +32,18 @@ await runCommandAndExit({
   run: async ({ values }) => {
     if (values.seed !== undefined) {
       const seed = wholeNumber('seed', values.seed, 0, SEED_MAX);
+      const { replay } = await import('./sim/report.js');
       return replay(seed, { isTraced: values.trace, isJson: values.json });
     }
-    const campaign = await runThreads({
+    const wanted = {
       from: wholeNumber('from', values.from, 0, SEED_MAX),
       seeds: wholeNumber('seeds', values.seeds, 0, SEED_MAX),
       threads: wholeNumber('threads', values.threads, 1, THREADS_MAX),
-      progress: (line) => console.error(line),
-    });
+    };
+    const { report } = await import('./sim/report.js');
+    const { runThreads } = await import('../test/sim/threads.js');
+    const progress = (line: string) => console.error(line);
+    const campaign = await runThreads({ ...wanted, progress });
     return report(campaign, values.json);
   },
 });

@@ -1,7 +1,5 @@
 // npm run storm: many payments over JSON-RPC endpoints that fail, and what became of each of them.
-import { runStorm } from '../test/storm/campaign.js';
 import { decimalNumber, runCommandAndExit, wholeNumber } from './command.js';
-import { isGood, lines } from './storm/report.js';
 
 const HELP = `npm run storm -- [options]
 
@@ -31,20 +29,22 @@ await runCommandAndExit({
   },
   run: async ({ values }) => {
     const payments = wholeNumber('payments', values.payments, 1, 1_000_000);
+    const wanted = {
+      payments,
+      faults: decimalNumber('faults', values.faults, 0, 0.9),
+      payers: wholeNumber('payers', values.payers, 1, 1000),
+      blockTimeSeconds: decimalNumber('block-time', values['block-time'], 0, 60),
+      seed: wholeNumber('seed', values.seed, 0, 2 ** 32),
+    };
     let shown = 0;
     const onProgress = (done: number) => {
       if (done < shown + 250) return;
       shown = done;
       console.error(`${done} of ${payments} payments have their outcome`);
     };
-    const report = await runStorm({
-      payments,
-      faults: decimalNumber('faults', values.faults, 0, 0.9),
-      payers: wholeNumber('payers', values.payers, 1, 1000),
-      blockTimeSeconds: decimalNumber('block-time', values['block-time'], 0, 60),
-      seed: wholeNumber('seed', values.seed, 0, 2 ** 32),
-      onProgress,
-    });
+    const { runStorm } = await import('../test/storm/campaign.js');
+    const { isGood, lines } = await import('./storm/report.js');
+    const report = await runStorm({ ...wanted, onProgress });
     console.log(values.json ? JSON.stringify(report) : lines(report).join('\n'));
     return isGood(report) ? 0 : 1;
   },

@@ -48,6 +48,7 @@ function resolveImport(path: string): SolcSource {
 export const SOURCES = [
   ['DevUsdc.sol', ['DevUsdc']],
   ['CappedBatch.sol', ['CappedBatch']],
+  ['BatchSettlement.sol', ['BatchSettlement', 'DepositCollector']],
   [
     'TestWallets.sol',
     [

@@ -46,16 +46,19 @@ export const devUsdcAbi = parseAbi([
   'function unBlacklist(address account)',
 ]);
 
+const AUTHORIZATION_FIELDS = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+] as const;
+
 /** The EIP-712 types of EIP-3009. */
 export const authorizationTypes = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
+  TransferWithAuthorization: AUTHORIZATION_FIELDS,
+  ReceiveWithAuthorization: AUTHORIZATION_FIELDS,
   CancelAuthorization: [
     { name: 'authorizer', type: 'address' },
     { name: 'nonce', type: 'bytes32' },

@@ -1,4 +1,5 @@
-import { CRASH_POINTS, type Kill } from '../../test/kills/campaign.js';
+import type { Kill } from '../../test/kills/campaign.js';
+import { CRASH_POINTS } from '../../test/kills/order.js';
 
 /** Whether nothing was lost, doubled or stranded. */
 export const isGood = ({ audit }: Kill) => audit.violations.length === 0 && audit.open === 0;

@@ -9,13 +9,19 @@ import {
   type Address,
   type Hex,
 } from 'viem';
-import { base } from 'viem/chains';
 import { MULTICALL3_ADDRESS, USDC_ADDRESS } from '../../contracts-abi/addresses.js';
+import {
+  BATCH_SETTLEMENT_ADDRESS,
+  DEPOSIT_COLLECTOR_ADDRESS,
+} from '../../contracts-abi/batch-settlement.js';
 import { CAPPED_BATCH_ADDRESS } from '../../contracts-abi/capped-batch.js';
+import { BatchSettlement } from '../../contracts-abi/artifacts/BatchSettlement.js';
 import { CappedBatch } from '../../contracts-abi/artifacts/CappedBatch.js';
+import { DepositCollector } from '../../contracts-abi/artifacts/DepositCollector.js';
 import { DevUsdc } from '../../contracts-abi/artifacts/DevUsdc.js';
 import { Multicall3 } from '../../contracts-abi/artifacts/Multicall3.js';
 import { usdcAbi } from '../../contracts-abi/usdc.js';
+import { base } from './base.js';
 
 /** viem over anvil's own methods. */
 export function anvilClient(rpcUrl: string) {
@@ -31,14 +37,17 @@ export function anvilClient(rpcUrl: string) {
 export type AnvilClient = ReturnType<typeof anvilClient>;
 
 /**
- * Puts Multicall3 and the development token where real chains have Multicall3 and USDC, and the
- * batch contract where a relayer would deploy it.
+ * Puts Multicall3, the development token and the stand-ins of x402's settlement contract and deposit
+ * collector where real chains have Multicall3, USDC and those two, and the batch contract where a
+ * relayer would deploy it.
  */
 export async function installContracts(client: AnvilClient): Promise<void> {
   for (const [address, bytecode] of [
     [USDC_ADDRESS, DevUsdc.runtimeCode],
     [MULTICALL3_ADDRESS, Multicall3.runtimeCode],
     [CAPPED_BATCH_ADDRESS, CappedBatch.runtimeCode],
+    [BATCH_SETTLEMENT_ADDRESS, BatchSettlement.runtimeCode],
+    [DEPOSIT_COLLECTOR_ADDRESS, DepositCollector.runtimeCode],
   ] as const) {
     if ((await client.getCode({ address })) === undefined) {
       await client.setCode({ address, bytecode });

@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { referenceRoutes } from './console/reference/routes.js';
 import type { Log, Random } from '../ground/domain/ports.js';
 import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
-import { cors } from './http/cors.js';
+import { createCors } from './http/cors.js';
 import { sendRefusal } from './http/error-reply.js';
 import type { HealthRoutes } from './http/ops.js';
 import { openApiRoute } from './http/openapi-route.js';
@@ -37,10 +37,14 @@ export function createApp(parts: AppParts): Express {
   app.use(harden(parts.isHttps));
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
+<<<<<<< HEAD
   app.get('/readyz/payments', parts.health.readyForPayments);
+=======
+  app.use('/openapi.json', createCors('GET'));
+>>>>>>> main
   app.get('/openapi.json', openApiRoute());
   app.use(referenceRoutes());
-  app.use('/search', cors);
+  app.use('/search', createCors('POST'));
   app.post('/search', searchRoute(parts));
   app.all('/search', methodNotAllowed);
   if (parts.routes) app.use(parts.routes);

@@ -94,7 +94,7 @@ export async function openDoors(
     return { server, url: `http://${reachable(host)}:${actual}` };
   };
   const doorOf = (face: Face) =>
-    createDoor({ listener: appFor(face), work: access.unpaid, random, trustedProxies });
+    createDoor({ listener: appFor(face), work: access.unpaid, random, clock, trustedProxies });
   const ops = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_HOST);
   stops.add('operator’s door', (leftMs) => drain(ops.server, Math.min(leftMs(), OPS_DRAIN_MS)));
   const api = await open(doorOf('api'), 'API_PORT', config.HOST);

@@ -1,6 +1,4 @@
 import { Router } from 'express';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Access } from './access.js';
 import { openAccounts } from '../customers/accounts/manage.js';
 import { openOperations } from '../customers/accounts/operations.js';
@@ -63,9 +61,6 @@ const FLUSH_EVERY_MS = 1000;
 const PRUNE_EVERY_MS = 10 * 60 * 1000;
 const RECOVER_EVERY_MS = 60 * 1000;
 
-const compiled = fileURLToPath(new URL('../../console', import.meta.url));
-const sources = join(compiled, '../../console');
-
 export async function openPeopleAccess(
   store: Store,
   access: Access,
@@ -105,7 +100,6 @@ export async function openPeopleAccess(
     mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
     operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
-    assets: { sources, scripts: compiled },
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
     warnings: settings.warnings,
     isMailSent: smtpUrl !== undefined,

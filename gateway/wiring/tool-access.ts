@@ -5,6 +5,7 @@ import { createGuard, visitorOf } from '../edge/console/guard.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { startHousekeeping } from './housekeeping.js';
 import type { BodyLimits } from '../edge/http/body.js';
+import { createCors } from '../edge/http/cors.js';
 import { bearerAuthenticator } from '../edge/mcp/bearer.js';
 import { createMcpEndpoint } from '../edge/mcp/endpoint.js';
 import { mcpRoute, resourceOf, type Resources } from '../edge/mcp/route.js';
@@ -97,6 +98,7 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
     routesFor(face) {
       const router = Router();
       const own = resources[face];
+      router.all(METADATA_PATHS, createCors('GET'));
       router.get(METADATA_PATHS, describeResource(own, issuer));
       const route = { endpoint, face, bodyLimits, resources: own, originHosts, authenticate };
       router.all('/mcp', mcpRoute(route));
@@ -124,7 +126,6 @@ const METADATA_PATHS = [
 
 function describeResource(resources: Resources, issuer: string): RequestHandler {
   return (request, response) => {
-    response.setHeader('Access-Control-Allow-Origin', '*');
     response.json(resourceMetadata(resourceOf(request, resources), issuer));
   };
 }

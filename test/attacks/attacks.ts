@@ -1,19 +1,4 @@
-import {
-  forgeSessionFromCopy,
-  hijackBeforeConfirmation,
-  lockOwnerOut,
-  lockStrangersOut,
-} from './accounts.js';
-import { burst } from './burst.js';
-import { clientDocuments } from './client-documents.js';
-import { connections } from './connections.js';
-import { doublePayment } from './double-payment.js';
-import { gasGriefing } from './gas-griefing.js';
-import { http } from './http.js';
-import { pages } from './pages.js';
-import { registrations } from './registrations.js';
 import type { AttackRow } from './row.js';
-import { unpaidFigures, unpaidWork } from './unpaid-work.js';
 
 /** One program of attacks. */
 export interface Attack {
@@ -27,30 +12,43 @@ export interface Attack {
 
 /** On people's accounts, one after the other. */
 async function accounts(): Promise<readonly AttackRow[]> {
+  const made = await import('./accounts.js');
   const rows: AttackRow[] = [];
-  const attacks = [hijackBeforeConfirmation, lockStrangersOut, forgeSessionFromCopy, lockOwnerOut];
+  const attacks = [
+    made.hijackBeforeConfirmation,
+    made.lockStrangersOut,
+    made.forgeSessionFromCopy,
+    made.lockOwnerOut,
+  ];
   for (const attack of attacks) rows.push(await attack());
   return rows;
 }
 
 /** What counts as harm is an honest payment that did not settle; some gas is burned by design. */
 async function griefing(): Promise<readonly AttackRow[]> {
+  const { gasGriefing } = await import('./gas-griefing.js');
   const { row, honest } = await gasGriefing();
   const note = `${row.gotThrough} burned gas; honest payments ${honest.paid} of ${honest.sent}`;
   return [{ ...row, gotThrough: honest.sent - honest.paid, note }];
 }
 
-/** Every attack that `npm run attack` makes, in the order of its table. */
+const quick = (name: string, run: Attack['run']): Attack => ({ name, isQuick: true, run });
+const long = (name: string, run: Attack['run']): Attack => ({ name, isQuick: false, run });
+
+/**
+ * Every attack that `npm run attack` makes, in the order of its table. Each is loaded when it runs:
+ * who asks for help does not wait for the whole service.
+ */
 export const ATTACKS: readonly Attack[] = [
-  { name: 'connections', isQuick: true, run: connections },
-  { name: 'unpaid-work', isQuick: true, run: unpaidWork },
-  { name: 'registrations', isQuick: true, run: registrations },
-  { name: 'client-documents', isQuick: true, run: clientDocuments },
-  { name: 'http', isQuick: true, run: http },
-  { name: 'pages', isQuick: true, run: pages },
-  { name: 'double-payment', isQuick: true, run: doublePayment },
-  { name: 'accounts', isQuick: true, run: accounts },
-  { name: 'gas-griefing', isQuick: false, run: griefing },
-  { name: 'burst', isQuick: false, run: async () => [await burst()] },
-  { name: 'unpaid-figures', isQuick: false, run: unpaidFigures },
+  quick('connections', async () => (await import('./connections.js')).connections()),
+  quick('unpaid-work', async () => (await import('./unpaid-work.js')).unpaidWork()),
+  quick('registrations', async () => (await import('./registrations.js')).registrations()),
+  quick('client-documents', async () => (await import('./client-documents.js')).clientDocuments()),
+  quick('http', async () => (await import('./http.js')).http()),
+  quick('pages', async () => (await import('./pages.js')).pages()),
+  quick('double-payment', async () => (await import('./double-payment.js')).doublePayment()),
+  quick('accounts', accounts),
+  long('gas-griefing', griefing),
+  long('burst', async () => [await (await import('./burst.js')).burst()]),
+  long('unpaid-figures', async () => (await import('./unpaid-work.js')).unpaidFigures()),
 ];

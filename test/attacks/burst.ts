@@ -19,6 +19,7 @@ import { reachDevChain } from '../support/chain.js';
 import { startGateway } from '../support/gateway-process.js';
 import { newAttempt, PAYERS_PUBLIC_URL } from '../support/payer-client.js';
 import { PAGES } from '../support/service.js';
+import { ask } from './machine.js';
 import type { AttackRow } from './row.js';
 
 /** One answer to somebody who does not pay. */
@@ -37,6 +38,8 @@ export interface ProbeData {
 
 const QUIET_MS = 8000;
 const PROBE_EVERY_MS = 60;
+/** Addresses that the payers come from: fewer than 200 of them share one. */
+const ADDRESSES = 10;
 /** How long a payer goes on until it knows its outcome. */
 const INSIST_MS = 180_000;
 
@@ -78,7 +81,7 @@ async function attack(url: string, dev: DevFacts, payments: number): Promise<Att
   await sleep(QUIET_MS);
   const quiet = probes.splice(0);
   const startedMs = performance.now();
-  const results = await Promise.all(headers.map((header) => pay(url, header)));
+  const results = await Promise.all(headers.map((header, index) => pay(url, header, index)));
   const tookMs = performance.now() - startedMs;
   const during = probes.splice(0);
   await stop();
@@ -102,21 +105,22 @@ interface Paid {
 }
 
 /** Pays as a careful client does: the same payment again after each 503, when it is told to. */
-async function pay(url: string, header: string): Promise<Paid> {
+async function pay(url: string, header: string, index: number): Promise<Paid> {
+  const localAddress = `127.0.2.${1 + (index % ADDRESSES)}`;
   const startedMs = performance.now();
   let first: { firstMs: number; first: string } | undefined;
   for (;;) {
-    const response = await fetch(`${url}/search`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'payment-signature': header },
-      body: '{"query":"lighthouse"}',
-    });
-    const body = (await response.json()) as { code?: string };
+    const response = await ask(
+      `${url}/search`,
+      { localAddress },
+      { headers: { 'payment-signature': header }, body: '{"query":"lighthouse"}' },
+    );
+    const body = JSON.parse(response.body) as { code?: string };
     const answer = body.code ?? String(response.status);
     first ??= { firstMs: performance.now() - startedMs, first: answer };
     const isOver = response.status !== 503 || performance.now() - startedMs > INSIST_MS;
     if (isOver) return { ...first, last: answer };
-    await sleep(1000 * Number(response.headers.get('retry-after') ?? 1));
+    await sleep(1000 * Number(response.headers['retry-after'] ?? 1));
   }
 }
 

@@ -2,13 +2,14 @@
  * Attacks that make a customer pay twice, or more than allowed, for what was bought once. What gets
  * through are transfers, credits or cap overruns beyond what was bought.
  */
-import { execFile } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { PayerOrder } from '../support/attacked-payer.js';
+import type { PayerOrder, PayerStep } from '../support/attacked-payer.js';
 import { startFaultProxy, type Fault } from '../support/fault-proxy.js';
 import { startSdkWorld } from '../support/sdk.js';
 import { startTestService } from '../support/service.js';
@@ -18,10 +19,6 @@ import type { AttackRow } from './row.js';
 
 const PAYER = fileURLToPath(new URL('../support/attacked-payer.js', import.meta.url));
 const PRIVATE_KEY = '42'.repeat(32);
-/** Processes need this long to have started. */
-const START_MS = 3_000;
-/** By then all three have decided what to pay with, on a busy machine, too. */
-const SIGNED_MS = 4_000;
 
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'search402-attack-'));
@@ -32,12 +29,37 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs one payer in a process of its own, whose default store is in `folder`. */
-async function runPayer(folder: string, order: Omit<PayerOrder, 'privateKey'>): Promise<void> {
+type Wanted = Omit<PayerOrder, 'privateKey'>;
+const argumentOf = (order: Wanted) => JSON.stringify({ ...order, privateKey: PRIVATE_KEY });
+
+/** Their default store is in `folder`. */
+function environmentOf(folder: string): NodeJS.ProcessEnv {
   const env = { ...process.env, XDG_STATE_HOME: folder, HOME: folder, LOCALAPPDATA: folder };
   delete (env as { SEARCH402_STORE?: string }).SEARCH402_STORE;
-  const argument = JSON.stringify({ ...order, privateKey: PRIVATE_KEY });
-  await promisify(execFile)(process.execPath, [PAYER, argument], { env });
+  return env;
+}
+
+/** Runs one payer in a process of its own. */
+async function runPayer(folder: string, order: Wanted): Promise<void> {
+  const env = environmentOf(folder);
+  await promisify(execFile)(process.execPath, [PAYER, argumentOf(order)], { env });
+}
+
+/** Runs payers that all begin when each of them has started, and pay when each has signed. */
+async function runAtOnce(count: number, folder: string, order: Wanted): Promise<void> {
+  const payers = Array.from({ length: count }, () =>
+    fork(PAYER, [argumentOf(order)], { env: environmentOf(folder), execArgv: [], stdio: 'ignore' }),
+  );
+  const ended = payers.map((payer) => once(payer, 'exit'));
+  for (const step of ['started', 'signed'] satisfies PayerStep[]) {
+    const told = payers.map(async (payer, index) => {
+      const [news] = (await Promise.race([once(payer, 'message'), ended[index]])) as unknown[];
+      if (news !== step) throw new Error(`a payer ended before it had ${step}`);
+    });
+    await Promise.all(told);
+    for (const payer of payers) payer.send('go on');
+  }
+  await Promise.all(ended);
 }
 
 /** Three processes, one file store, one search: one transfer is bought. */
@@ -46,13 +68,9 @@ export async function threeProcesses(rounds = 3): Promise<AttackRow> {
   try {
     for (let round = 0; round < rounds; round += 1) {
       await inFolder(async (folder) => {
-        const startAtMs = Date.now() + START_MS;
         const store = join(folder, 'payments');
-        const order = {
-          ...{ baseUrl: world.gateway.url, queries: [`round ${round}`], store, startAtMs },
-          payAtMs: startAtMs + SIGNED_MS,
-        };
-        await Promise.all([1, 2, 3].map(() => runPayer(folder, order)));
+        const queries = [`round ${round}`];
+        await runAtOnce(3, folder, { baseUrl: world.gateway.url, queries, store, isInStep: true });
       });
     }
     return {

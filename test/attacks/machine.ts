@@ -30,7 +30,7 @@ export function ask(
       localAddress,
       ...(agent && { agent }),
       headers: { 'content-type': 'application/json', ...headers },
-      timeout: 20_000,
+      timeout: 60_000,
     });
     asked.on('response', (response) => {
       const parts: Buffer[] = [];
@@ -42,7 +42,7 @@ export function ask(
         resolve({ status, headers: received, body: Buffer.concat(parts).toString(), ms });
       });
     });
-    asked.on('timeout', () => asked.destroy(new Error('no answer in 20 s')));
+    asked.on('timeout', () => asked.destroy(new Error('no answer in 60 s')));
     asked.on('error', reject);
     asked.end(method === 'GET' ? undefined : body);
   });

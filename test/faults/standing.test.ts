@@ -1,4 +1,6 @@
 /** What a gateway stands on is looked at while nobody asks for anything. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startTestService, type TestService } from '../support/service.js';
 import { startFakeSearchCore, type FakeSearchCore } from '../support/fake-search-core.js';
@@ -18,6 +20,12 @@ afterAll(async () => {
   await relay.stop();
   await core.stop();
 });
+
+/** The process of the local chain. */
+async function anvilOf({ dataDir }: TestService): Promise<number> {
+  const note = await readFile(join(dataDir, 'chain', 'anvil.json'), 'utf8');
+  return (JSON.parse(note) as { pid: number }).pid;
+}
 
 const readiness = async (path = '/readyz') => {
   const response = await fetch(`${service.opsUrl}${path}`);

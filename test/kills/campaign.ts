@@ -19,17 +19,6 @@ import { type Attempt, insist, newAttempt, PAYERS_PUBLIC_URL } from '../support/
 import { seededRandom } from '../support/rpc-proxy.js';
 import { type Order, ORDER_SETTING } from './order.js';
 
-/** Every named point, in the order in which a payment passes them. */
-export const CRASH_POINTS = [
-  'after-reserve',
-  'after-serve',
-  'after-sign',
-  'after-sign-commit',
-  'after-broadcast',
-  'after-receipt',
-  'after-settle-commit',
-] as const satisfies readonly CrashPoint[];
-
 /** One death by SIGKILL with all that followed from it. */
 export interface Kill {
   readonly order: Order;

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { CRASH_POINTS, runKills } from './campaign.js';
+import { runKills } from './campaign.js';
+import { CRASH_POINTS } from './order.js';
 
 // One kill at each point here; many by `npm run kill -- --times 20`.
 test('killed by SIGKILL at any point, a gateway has paid once for what it delivered and for nothing else', async () => {

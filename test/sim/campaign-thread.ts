@@ -8,9 +8,6 @@ export type ThreadNews =
   | { readonly kind: 'ran'; readonly worlds: number }
   | { readonly kind: 'done'; readonly campaign: Campaign };
 
-/** A stack for every aborted wait costs more than the wait. */
-Error.stackTraceLimit = 0;
-
 const tell = (news: ThreadNews) => parentPort?.postMessage(news);
 const { from, seeds } = workerData as { readonly from: number; readonly seeds: number };
 

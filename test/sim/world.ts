@@ -64,9 +64,13 @@ class Life {
     const unhandled = (error: unknown) =>
       this.parts.violation(`an unhandled rejection: ${String(error)}`);
     process.on('unhandledRejection', unhandled);
+    // A stack for every aborted wait costs more than the wait.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     try {
       await this.#live();
     } finally {
+      Error.stackTraceLimit = stackTraceLimit;
       process.off('unhandledRejection', unhandled);
     }
     return {

@@ -25,10 +25,10 @@ import {
   privateKeyToAddress,
   type PrivateKeyAccount,
 } from 'viem/accounts';
-import { base } from 'viem/chains';
 import { BASE_CHAIN_ID, USDC_ADDRESS, USDC_DOMAIN } from '../../contracts-abi/addresses.js';
 import { authorizationTypes, devUsdcAbi, usdcAbi } from '../../contracts-abi/usdc.js';
 import { startAnvil } from '../../gateway/dev/anvil.js';
+import { base } from '../../gateway/dev/base.js';
 import {
   anvilClient,
   findBalanceSlot,

@@ -13,7 +13,7 @@ import { toFacilitatorEvmSigner } from '@x402/evm';
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { createWalletClient, http, nonceManager, publicActions } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { base } from 'viem/chains';
+import { base } from '../../gateway/dev/base.js';
 import type { TestChain } from './chain.js';
 
 export type Behaviour =

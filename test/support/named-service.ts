@@ -16,12 +16,10 @@ const TRIES_MAX = 5;
  * Starts the whole service on ports that are chosen before. Somebody else may take one of them in
  * between: then on others.
  */
-export async function startNamedService(
-  options: Omit<TestServiceOptions, 'env'> = {},
-): Promise<NamedService> {
+export async function startNamedService(options: TestServiceOptions = {}): Promise<NamedService> {
   for (let tries = 1; ; tries++) {
     const [port, apiPort] = [await freePort(), await freePort()];
-    const env = { PORT: String(port), API_PORT: String(apiPort) };
+    const env = { ...options.env, PORT: String(port), API_PORT: String(apiPort) };
     try {
       const service = await startTestService({ ...options, env });
       return {

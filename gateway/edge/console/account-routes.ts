@@ -15,6 +15,8 @@ import { parseParameters } from '../../ground/domain/parameters.js';
 import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js';
 import { parseUsd } from '../../ground/domain/units.js';
 import { readJsonBody, type BodyLimits } from '../http/body.js';
+import { createCors } from '../http/cors.js';
+import { sendText } from '../http/encoding.js';
 import { sendJson, sendRefusal } from '../http/error-reply.js';
 import { requestIdOf } from '../http/request-id.js';
 import type { Caller } from '../../customers/keys/caller.js';
@@ -37,6 +39,8 @@ interface AccountRouteParts {
 /** What an account's scripts ask with a key: where it stands, what it used, and more credits. */
 export function accountRoutes(parts: AccountRouteParts): Router {
   const router = Router({ caseSensitive: true, strict: true });
+  router.all(['/account', '/account/usage'], createCors('GET'));
+  router.all('/account/credits', createCors('POST'));
   router.get('/account', withCaller(parts, showAccount(parts)));
   router.all('/account', methodNotAllowed('GET'));
   router.get('/account/usage', withCaller(parts, showUsage(parts)));
@@ -103,7 +107,8 @@ function showUsage({ usage, clock }: AccountRouteParts): KeyedHandler {
       const lines = rows.map((row) => [row.name, row.searches, row.refused, row.credits]);
       const csv = toCsv([[by, 'searches', 'refused', 'credits'], ...lines]);
       response.setHeader('Content-Disposition', `attachment; filename="usage-by-${by}.csv"`);
-      response.type('text/csv; charset=utf-8').send(csv);
+      response.type('text/csv; charset=utf-8');
+      sendText(response, Buffer.from(csv));
       return;
     }
     const [start, end] = [from.toISOString(), to.toISOString()];

@@ -1,5 +1,4 @@
 import express, { Router, type ErrorRequestHandler } from 'express';
-import { join } from 'node:path';
 import { createGuard, sameOrigin, secure } from './guard.js';
 import { html } from './html.js';
 import { sendPage } from './page.js';
@@ -27,7 +26,6 @@ export function consoleRouter(parts: ConsoleParts): Router {
   const router = Router({ caseSensitive: true });
   const guard = createGuard(parts.people, parts.team, parts.operatorEmails);
   router.use(secure);
-  assets(router, parts.assets);
   router.use(sameOrigin);
   router.use(
     express.urlencoded({
@@ -62,31 +60,6 @@ export function consoleRouter(parts: ConsoleParts): Router {
   });
   router.use(handleBadForm);
   return router;
-}
-
-const SCRIPTS = [
-  'check-steps',
-  'connect-check',
-  'copy',
-  'playground',
-  'sign-in-check',
-  'tool-client',
-  'top-up',
-  'wallet',
-  'wallet-sign-in',
-] as const;
-
-function assets(router: Router, { sources, scripts }: ConsoleParts['assets']): void {
-  const files = new Map([
-    ['/assets/console.css', join(sources, 'console.css')],
-    ['/assets/icon.svg', join(sources, 'icon.svg')],
-    ...SCRIPTS.map((name) => [`/assets/${name}.js`, join(scripts, `${name}.js`)] as const),
-  ]);
-  for (const [path, file] of files) {
-    router.get(path, (_request, response) => {
-      response.sendFile(file, { cacheControl: false, dotfiles: 'allow' });
-    });
-  }
 }
 
 /** A form that is too long or not well-formed; anything else is a bug and goes on to the edge. */

@@ -1,6 +1,7 @@
 import type { Response } from 'express';
 import type { Membership } from '../../customers/people/team.js';
 import type { Session } from '../../customers/people/people.js';
+import { assetPath, type AssetName } from './assets.js';
 import { html, type Html } from './html.js';
 
 /** Who looks at a page: a signed-in person in one of their accounts. */
@@ -18,8 +19,8 @@ export interface Page {
   readonly viewer?: Viewer;
   /** The entry of the menu that is marked as the current one. */
   readonly path?: string;
-  /** Scripts of the page, by their names in /console/assets. */
-  readonly scripts?: readonly string[];
+  /** Scripts of the page. */
+  readonly scripts?: readonly Extract<AssetName, `${string}.js`>[];
   readonly status?: number;
 }
 
@@ -52,11 +53,9 @@ export function pageText({ title, body, viewer, scripts = [], path }: Page): str
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · search402</title>
-        <link rel="stylesheet" href="/console/assets/console.css" />
-        <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />
-        ${scripts.map(
-          (name) => html`<script type="module" src="/console/assets/${name}.js"></script>`,
-        )}
+        <link rel="stylesheet" href="${assetPath('console.css')}" />
+        <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml" />
+        ${scripts.map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>

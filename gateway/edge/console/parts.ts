@@ -39,8 +39,6 @@ export interface ConsoleParts {
   readonly isMailSent: boolean;
   /** Present where mail is not sent but kept: anyone who reaches the console may read it. */
   readonly outbox?: () => Promise<readonly OutboxMail[]>;
-  /** The folder with the console's style sheet and icon, and that of its compiled scripts. */
-  readonly assets: { readonly sources: string; readonly scripts: string };
 }
 
 /** A figure worth a line of its own. */

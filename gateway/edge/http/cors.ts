@@ -1,4 +1,5 @@
-import type { RequestHandler } from 'express';
+import type { ServerResponse } from 'node:http';
+import type { Request, RequestHandler } from 'express';
 
 /** `Date` as well: pages whose clock is wrong sign payments by the server's. */
 const EXPOSED = [
@@ -9,41 +10,61 @@ const EXPOSED = [
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',
+  'WWW-Authenticate',
+  'Link',
   'Date',
 ].join(', ');
 
-/** What a preflight allows. */
-interface CorsRules {
-  /** As in `Access-Control-Allow-Methods`. */
-  readonly methods: string;
-  /** As in `Access-Control-Allow-Headers`. */
-  readonly headers: string;
+/** What a preflight without a list gets; Safari sends none for headers that it always allows. */
+const USUAL =
+  'Authorization, Content-Type, Idempotency-Key, PAYMENT-PROOF, PAYMENT-SIGNATURE, X-PAYMENT, ' +
+  'X-Request-Id';
+
+/** Names of header fields with commas between them (RFC 9110, 5.1 and 5.6.1). */
+const FIELD_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z, \t-]{1,2048}$/;
+
+/**
+ * The `Access-Control-Allow-Headers` of a preflight: whatever it asks for. Official x402 clients send
+ * `Access-Control-Expose-Headers`, tracers `traceparent`, generated SDKs a dozen of their own. A
+ * header that means nothing here is not looked at, and a cookie never is.
+ */
+export function allowedHeaders(request: Request): string {
+  const asked = request.headers['access-control-request-headers'];
+  return typeof asked === 'string' && FIELD_NAMES.test(asked) ? asked : USUAL;
+}
+
+/** Lets pages of any origin read a reply and its headers. Only where no cookie is looked at. */
+export function showToPages(response: ServerResponse): void {
+  response.setHeader('Access-Control-Allow-Origin', '*');
+  response.setHeader('Access-Control-Expose-Headers', EXPOSED);
+}
+
+/** Whether a browser asks, for a page, what the page may send (Fetch standard, 4.9). */
+export function isPreflight({ method, headers }: Request): boolean {
+  return method === 'OPTIONS' && 'access-control-request-method' in headers;
+}
+
+/** Seconds for which a browser remembers what a preflight said; no browser takes more. */
+const REMEMBERED_SECONDS = 86_400;
+
+/** Ends the reply to a preflight. `methods` as in `Access-Control-Allow-Methods`. */
+export function answerPreflight(request: Request, response: ServerResponse, methods: string): void {
+  response.setHeader('Access-Control-Allow-Methods', methods);
+  response.setHeader('Access-Control-Allow-Headers', allowedHeaders(request));
+  response.setHeader('Access-Control-Max-Age', String(REMEMBERED_SECONDS));
+  response.appendHeader('Vary', 'Access-Control-Request-Headers');
+  response.statusCode = 204;
+  response.end();
 }
 
 /**
- * Lets pages of any origin call the service: no cookie is ever looked at here. A preflight (Fetch
- * standard, 4.9) is answered; any other OPTIONS request goes on and is a 405 as specified.
+ * Lets pages of any origin call a route: no cookie is ever looked at there. A preflight is answered;
+ * any other OPTIONS request goes on, and is a 405 on `/search` as specified.
  */
-export function createCors({ methods, headers }: CorsRules): RequestHandler {
+export function createCors(methods: 'GET' | 'POST'): RequestHandler {
   return (request, response, next) => {
-    response.setHeader('Access-Control-Allow-Origin', '*');
-    response.setHeader('Access-Control-Expose-Headers', EXPOSED);
-    const isPreflight =
-      request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
-    if (!isPreflight) {
-      next();
-      return;
-    }
-    response.setHeader('Access-Control-Allow-Methods', methods);
-    response.setHeader('Access-Control-Allow-Headers', headers);
-    response.setHeader('Access-Control-Max-Age', '86400');
-    response.status(204).end();
+    showToPages(response);
+    if (isPreflight(request)) answerPreflight(request, response, methods);
+    else next();
   };
 }
-
-/** For `/search`. */
-export const cors = createCors({
-  methods: 'POST',
-  headers:
-    'Authorization, Content-Type, Idempotency-Key, PAYMENT-SIGNATURE, X-PAYMENT, X-Request-Id',
-});

@@ -1,10 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { UnpaidWork } from '../../customers/limits/unpaid.js';
-import type { Random } from '../../ground/domain/ports.js';
+import type { Clock, Random } from '../../ground/domain/ports.js';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
+import { OneByOne } from '../../ground/one-by-one.js';
 import type { Socket } from 'node:net';
 import { addressName } from '../../customers/limits/address.js';
 import { clientAddress } from './client-address.js';
+import { showToPages } from './cors.js';
 import { errorResponse, sendRefusal } from './error-reply.js';
 import { isPaid } from './paid.js';
 
@@ -13,6 +15,7 @@ export interface DoorParts {
   readonly listener: RequestListener;
   readonly work: Pick<UnpaidWork, 'objection' | 'bill'>;
   readonly random: Random;
+  readonly clock: Pick<Clock, 'defer'>;
   readonly trustedProxies: number;
 }
 
@@ -21,9 +24,16 @@ export interface DoorParts {
  * whether its network address may have more done for it without paying. What nobody has paid for is
  * billed when the reply is out.
  */
-export function createDoor({ listener, work, random, trustedProxies }: DoorParts): RequestListener {
+export function createDoor({
+  listener,
+  work,
+  random,
+  clock,
+  trustedProxies,
+}: DoorParts): RequestListener {
   const leaving = new WeakSet<Socket>();
   const delayFor = createDelays();
+  const payments = new OneByOne(clock);
   return (request, response) => {
     // Further requests on a connection that is being ended are not looked at.
     if (leaving.has(request.socket)) return;
@@ -47,7 +57,13 @@ export function createDoor({ listener, work, random, trustedProxies }: DoorParts
       if (isPaid(response)) return;
       work.bill(address, { cpuMs: cpuMsOf(request), bytes: bytesOf(request) - before });
     });
-    listener(request, response);
+    if (!pays(request)) {
+      listener(request, response);
+      return;
+    }
+    payments.enter(() => {
+      if (!response.destroyed) listener(request, response);
+    });
   };
 }
 
@@ -116,13 +132,15 @@ const CPU_MS: readonly (readonly [prefix: string, cpuMs: number])[] = [
 ];
 const CPU_MS_OTHER = 0.5;
 
+/** Whether a request shows a payment. */
+const pays = ({ headers }: IncomingMessage): boolean =>
+  headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
+
 function cpuMsOf(request: IncomingMessage): number {
-  const { headers } = request;
   const path = pathOf(request);
   const known = CPU_MS.find(([prefix]) => path.startsWith(prefix));
   if (known) return known[1];
-  const pays = headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
-  return pays ? CPU_MS_PAYMENT : CPU_MS_OTHER;
+  return pays(request) ? CPU_MS_PAYMENT : CPU_MS_OTHER;
 }
 
 /** Answers with as little work as can be, and closes: the next try has to connect again. */
@@ -136,6 +154,8 @@ function turnAway(
   response.setHeader('X-Request-Id', requestId);
   response.setHeader('Connection', 'close');
   if (pathOf(request) !== '/mcp') {
+    // A page that may not read why it is refused takes this for a lost connection, and tries again.
+    if (!/^\/(?:console|oauth)\//.test(pathOf(request))) showToPages(response);
     sendRefusal(response, refusal, requestId);
     return;
   }

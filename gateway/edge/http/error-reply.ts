@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Refusal } from '../../ground/domain/refusal.js';
+import { sendText } from './encoding.js';
 
 /** The specification's titles, one a status. */
 const TITLES: Readonly<Record<number, string>> = {
@@ -59,9 +60,9 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, requestI
   );
 }
 
+/** Ends a reply with JSON, compressed where the caller accepts it; the bytes stay what they are. */
 export function sendJson(response: ServerResponse, status: number, body: Uint8Array): void {
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json');
-  response.setHeader('Content-Length', body.length);
-  response.end(body);
+  sendText(response, body);
 }

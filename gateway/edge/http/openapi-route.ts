@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { sendJson } from './error-reply.js';
+import { fixedText } from './encoding.js';
 import { openApiText } from './openapi.js';
 
 /** Seconds for which a copy of the document may be used without asking. */
@@ -7,10 +7,10 @@ const MAX_AGE_SECONDS = 300;
 
 /** `GET /openapi.json`: the same bytes for everyone, readable by pages of any origin. */
 export function openApiRoute(): RequestHandler {
-  const bytes = Buffer.from(openApiText());
+  const text = fixedText(Buffer.from(openApiText()));
   return (_request, response) => {
-    response.setHeader('Access-Control-Allow-Origin', '*');
     response.setHeader('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`);
-    sendJson(response, 200, bytes);
+    response.setHeader('Content-Type', 'application/json');
+    text.send(response);
   };
 }

@@ -38,7 +38,7 @@ export function paymentRoutes(parts: PaymentRouteParts): Router {
     sendJson(response, 200, found.reply.body);
     return undefined;
   });
-  const cors = createCors({ methods: 'GET', headers: 'PAYMENT-PROOF, X-Request-Id' });
+  const cors = createCors('GET');
   const router = Router({ caseSensitive: true, strict: true });
   router.all('/payments/:nonce', cors, status);
   router.all('/payments/:nonce/reply', cors, reply);

@@ -1,11 +1,9 @@
 import type { Request, Response } from 'express';
+import { answerPreflight } from '../http/cors.js';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
 const EXPOSED = 'WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After';
-const ALLOWED =
-  'Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, ' +
-  'Mcp-Session-Id, Last-Event-ID';
 
 /**
  * Answers what a foreign web page sends with 403, as the protocol asks of servers: a page whose
@@ -29,9 +27,6 @@ export function refuseOrigin(
   response.setHeader('Access-Control-Expose-Headers', EXPOSED);
   response.vary('Origin');
   if (request.method !== 'OPTIONS') return false;
-  response.setHeader('Access-Control-Allow-Methods', 'POST');
-  response.setHeader('Access-Control-Allow-Headers', ALLOWED);
-  response.setHeader('Access-Control-Max-Age', '86400');
-  response.status(204).end();
+  answerPreflight(request, response, 'POST');
   return true;
 }

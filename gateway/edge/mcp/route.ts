@@ -4,6 +4,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { Request as HttpRequest, RequestHandler, Response as HttpResponse } from 'express';
 import { isRefusal, type Refusal } from '../../ground/domain/refusal.js';
 import { readJsonBody, type BodyLimits } from '../http/body.js';
+import { eventCoders, sendText } from '../http/encoding.js';
 import { markPaid } from '../http/paid.js';
 import { goneSignal } from '../http/search-route.js';
 import type { Caller } from '../../customers/keys/caller.js';
@@ -60,7 +61,7 @@ export function mcpRoute(parts: McpRouteParts): RequestHandler {
     const onPaid = () => markPaid(response);
     const caller = { face, account, address, signal: gone, onPaid };
     const answer = await endpoint.serve(web, value, caller);
-    await send(answer, response);
+    await send(answer, response, { isToolCall: isToolCall(value) });
   };
 }
 
@@ -131,7 +132,16 @@ function webRequest(request: HttpRequest, url: string, signal: AbortSignal): Req
   return new Request(url, { method: request.method, headers, signal });
 }
 
-async function send(answer: Response, response: HttpResponse): Promise<void> {
+/** Whether a message asks for a search: its answer is long, and ends. */
+function isToolCall(message: unknown): boolean {
+  return (message as { method?: unknown } | undefined)?.method === 'tools/call';
+}
+
+async function send(
+  answer: Response,
+  response: HttpResponse,
+  { isToolCall }: { readonly isToolCall: boolean },
+): Promise<void> {
   if (response.destroyed) return;
   response.status(answer.status);
   answer.headers.forEach((value, name) => response.setHeader(name, value));
@@ -140,8 +150,16 @@ async function send(answer: Response, response: HttpResponse): Promise<void> {
     response.end();
     return;
   }
+  if (answer.headers.get('content-type')?.startsWith('application/json')) {
+    // A caller that hangs up ends the answer before it is whole.
+    const whole = await answer.arrayBuffer().catch(() => undefined);
+    if (whole) sendText(response, new Uint8Array(whole));
+    return;
+  }
+  // Other streams stay open for long, and each coder holds a quarter of a megabyte.
+  const coders = isToolCall ? eventCoders(response) : [];
   response.flushHeaders();
   const body = Readable.fromWeb(answer.body as ReadableStream<Uint8Array>);
   // A caller that hangs up ends the stream: that is not our error.
-  await pipeline(body, response).catch(() => undefined);
+  await pipeline([body, ...coders, response]).catch(() => undefined);
 }

@@ -2,6 +2,7 @@ import { Router, type RequestHandler } from 'express';
 import type { Clock } from '../../ground/domain/ports.js';
 import { countedNames } from '../../customers/limits/address.js';
 import { Windows } from '../../customers/limits/windows.js';
+import { createCors } from '../http/cors.js';
 import { consentRoutes, type ConsentParts } from './consent.js';
 import { CONSENT_PATH, isOauthPath, ROUTES, SEARCH_SCOPE } from './provider.js';
 import { METADATA_BYTES_MAX, TOO_LONG } from './registration.js';
@@ -16,6 +17,8 @@ export function oauthRoutes(parts: OauthRouteParts): Router {
   const { protocol, host } = new URL(issuer);
   const serve = provider.callback();
   const router = Router();
+  // The authorization server answers the preflights of its other endpoints itself.
+  router.all(ROUTES.registration, createCors('POST'));
   router.use('/oauth', boundedTries(parts.clock, TRIES));
   router.post(ROUTES.registration, boundedMetadata, boundedTries(parts.clock, REGISTRATIONS));
   router.use((request, response, next) => {

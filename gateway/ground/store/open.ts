@@ -37,7 +37,7 @@ export function openStore(settings: StoreSettings, ports: StorePorts): Promise<S
   return openSqlite({
     file: location,
     ...common,
-    defer: (task) => clock.defer(task),
+    clock,
     onFailed: (error) => ports.onFailed(error),
   });
 }

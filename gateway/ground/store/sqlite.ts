@@ -2,9 +2,11 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import Database from 'libsql';
 import type { Kysely } from 'kysely';
 import { type BatchConnection, GroupCommit } from './group-commit.js';
+import type { Clock } from '../domain/ports.js';
 import { libsqlKysely } from './libsql-dialect.js';
 import { type Lock, takeLock } from './lock.js';
 import { migrate, type Migration } from './migrations.js';
+import { Slices } from './slices.js';
 import {
   type Store,
   type StoreHealth,
@@ -19,7 +21,7 @@ export interface SqliteSettings {
   readonly file: string;
   /** All rooms' migrations, in the order in which they run. */
   readonly migrations: readonly Migration[];
-  readonly defer: (task: () => void) => void;
+  readonly clock: Pick<Clock, 'defer' | 'monotonicMs'>;
   /** Told once when a commit failed so that the process has to restart. */
   readonly onFailed: (error: unknown) => void;
   readonly limits?: StoreLimits;
@@ -163,12 +165,14 @@ function classifySqliteError(error: unknown): UnavailableReason | undefined {
 
 /** Opens (or creates) a SQLite database, brings its schema up to date, and proves durability. */
 export async function openSqlite(settings: SqliteSettings): Promise<Store> {
-  const { file, migrations, defer, onFailed, limits = STORE_LIMITS } = settings;
+  const { file, migrations, clock, onFailed, limits = STORE_LIMITS } = settings;
+  const defer = (task: () => void) => clock.defer(task);
   const isMemory = file === ':memory:';
   const lock = settings.exclusive && !isMemory ? lockDatabase(file) : undefined;
   const writing = connect(file);
   const group = new GroupCommit(batchConnection(writing), limits, defer, onFailed);
-  const writer = libsqlKysely<unknown>(writing);
+  const slices = isMemory ? undefined : new Slices(clock);
+  const writer = libsqlKysely<unknown>(writing, () => slices?.pause());
   const write = <Tables, T>(work: (tx: Kysely<Tables>) => Promise<T>): Promise<T> =>
     group.submit(() => work(writer as Kysely<Tables>));
 

@@ -78,6 +78,8 @@ export class Maintenance {
       }
       mine.push(payment);
       await this.tasks.takeUp(payment);
+      // There may be hundreds.
+      await new Promise<void>((resolve) => this.parts.clock.defer(resolve));
     }
     for (const payment of await followPreconfirmed(mine, this.parts)) {
       await this.tasks.takeUp(payment);

@@ -1,3 +1,4 @@
+import { OneByOne } from '../../ground/one-by-one.js';
 import type { TransactionHash } from '../../ground/domain/units.js';
 import type { Payment, StoredReply } from '../ledger/payment.js';
 import type { SettlementParts } from './parts.js';
@@ -49,6 +50,8 @@ export function outcomeOf(payment: Payment): SettlementOutcome {
 /** Tells those who wait what became of their payments, whoever brings it about. */
 export class Outcomes {
   readonly #waiters: Waiters<Payment | undefined>;
+  /** A block that settles many payments wakes all who wait for them. */
+  readonly #woken: OneByOne;
   #watching: Promise<void> | undefined;
 
   constructor(
@@ -58,6 +61,7 @@ export class Outcomes {
     >,
   ) {
     this.#waiters = new Waiters(parts.clock);
+    this.#woken = new OneByOne(parts.clock);
   }
 
   /** Waits for the outcome, at most for `waitMs`; says `pending` after that. */
@@ -73,6 +77,7 @@ export class Outcomes {
       const news = this.#waiters.news(paymentId, leftMs);
       this.#watching ??= this.#watchBooks().finally(() => (this.#watching = undefined));
       await news;
+      await this.#woken.pass();
     }
   }
 

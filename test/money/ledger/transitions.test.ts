@@ -113,7 +113,9 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       case 'fail': {
         const found = await ledger.get(id);
         if (!found) return undefined;
-        return step === 'retry' ? books.outcomes.recordRetry(found) : books.outcomes.recordFailed(found, 'test');
+        return step === 'retry'
+          ? books.outcomes.recordRetry(found)
+          : books.outcomes.recordFailed(found, 'test');
       }
       case 'reorg': {
         const hash = (await ledger.get(id))?.transaction;

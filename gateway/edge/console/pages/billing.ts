@@ -27,7 +27,7 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
       viewer,
       path: PATH,
       status,
-      scripts: topUps ? ['top-up'] : [],
+      scripts: topUps ? ['top-up.js'] : [],
       body: html`${said}
         ${account.suspendedAt && notice('bad', `Suspended: ${account.suspendedReason ?? ''}`)}
         <dl class="figures">

@@ -32,7 +32,7 @@ export function keyPages(router: Router, parts: ConsoleParts, guard: Guard): voi
       viewer,
       path: PATH,
       status,
-      scripts: ['copy'],
+      scripts: ['copy.js'],
       body: html`${said} ${formerForm(formerKeys(list, names, clock.now()).length)} ${createForm()}
       ${keyTable(list, names, clock.now())}`,
     });

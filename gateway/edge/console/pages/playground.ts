@@ -14,7 +14,7 @@ export function playgroundPage(router: Router, { priceUnits }: ConsoleParts, gua
         title: 'Playground',
         viewer,
         path: '/console/playground',
-        scripts: ['playground'],
+        scripts: ['playground.js'],
         body: html`<form id="playground" class="panel">
             ${field({ name: 'query', label: 'Query', hint: '1 to 50 words; order matters', value: 'viem sign typed data' })}
             <div class="row">

@@ -30,7 +30,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
       viewer,
       path: PATH,
       status,
-      scripts: parts.wallets ? ['wallet-sign-in'] : [],
+      scripts: parts.wallets ? ['wallet-sign-in.js'] : [],
       body: html`${said}
         <p>${session.person.name}, ${session.person.email}</p>
         <h2>Sessions</h2>

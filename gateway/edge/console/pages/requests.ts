@@ -59,7 +59,7 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
         title: 'One request',
         viewer,
         path: PATH,
-        scripts: ['copy'],
+        scripts: ['copy.js'],
         body: html`${factsOf(found)} ${found.query === '' ? '' : calls(found, parts.publicUrl)}`,
       });
     }),

@@ -35,7 +35,7 @@ export function signInPage(
   sendPage(response, {
     title: 'Sign in',
     status: fault === undefined ? 200 : 400,
-    scripts: wallets ? ['wallet-sign-in'] : [],
+    scripts: wallets ? ['wallet-sign-in.js'] : [],
     body: html`${faultNotice(fault)} ${good === undefined ? '' : notice('good', good)}
       <form method="post" action="/console/sign-in">
         ${back} ${emailField(email)}

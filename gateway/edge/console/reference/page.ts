@@ -1,3 +1,4 @@
+import { assetPath } from '../assets.js';
 import { html, type Html } from '../html.js';
 import { table } from '../page.js';
 import {
@@ -22,10 +23,10 @@ export function referencePage(document: ReferenceDocument): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>API reference · ${info.title}</title>
-        <link rel="stylesheet" href="/docs/console.css" />
-        <link rel="stylesheet" href="/docs/reference.css" />
-        <link rel="icon" href="/docs/icon.svg" type="image/svg+xml" />
-        <script type="module" src="/docs/reference.js"></script>
+        <link rel="stylesheet" href="${assetPath('console.css')}" />
+        <link rel="stylesheet" href="${assetPath('reference.css')}" />
+        <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml" />
+        <script type="module" src="${assetPath('reference.js')}"></script>
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>

@@ -1,7 +1,7 @@
 import { Router, type RequestHandler } from 'express';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fixedText } from '../../http/encoding.js';
 import { openApiDocument } from '../../http/openapi.js';
+import { assetRoutes } from '../assets.js';
 import type { ReferenceDocument } from './document.js';
 import { referencePage } from './page.js';
 
@@ -19,30 +19,18 @@ const POLICY = [
 
 const MAX_AGE_SECONDS = 300;
 
-const scripts = fileURLToPath(new URL('../../../../console', import.meta.url));
-const sources = join(scripts, '../../console');
-const ASSETS = [
-  join(sources, 'console.css'),
-  join(sources, 'reference.css'),
-  join(sources, 'icon.svg'),
-  join(scripts, 'reference.js'),
-  join(scripts, 'reference-calls.js'),
-];
-
 /** `GET /docs`: the OpenAPI document for people, to be tried out, from this server alone. */
 export function referenceRoutes(): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const page = referencePage(openApiDocument() as unknown as ReferenceDocument);
+  const page = fixedText(
+    Buffer.from(referencePage(openApiDocument() as unknown as ReferenceDocument)),
+  );
+  router.use(assetRoutes());
   router.use('/docs', guard);
   router.get('/docs', (_request, response) => {
-    response.type('html').send(page);
+    response.type('html');
+    page.send(response);
   });
-  for (const file of ASSETS) {
-    const name = file.slice(file.lastIndexOf('/') + 1);
-    router.get(`/docs/${name}`, (_request, response) => {
-      response.sendFile(file, { cacheControl: false, dotfiles: 'allow' });
-    });
-  }
   return router;
 }
 
