@@ -37,11 +37,8 @@ export function createApp(parts: AppParts): Express {
   app.use(harden(parts.isHttps));
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
-<<<<<<< HEAD
   app.get('/readyz/payments', parts.health.readyForPayments);
-=======
   app.use('/openapi.json', createCors('GET'));
->>>>>>> main
   app.get('/openapi.json', openApiRoute());
   app.use(referenceRoutes());
   app.use('/search', createCors('POST'));

@@ -90,8 +90,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
   } = parsed.data;
   const chain = chainConfig(parsed.data, forkUrlOf(args));
   const LOG_LEVEL = rest.LOG_LEVEL ?? (chain.kind === 'development' ? 'warn' : 'info');
-  const drainDelayMs =
-    rest.DRAIN_DELAY_MS ?? (chain.kind === 'development' ? 0 : DRAIN_DELAY_MS);
+  const drainDelayMs = rest.DRAIN_DELAY_MS ?? (chain.kind === 'development' ? 0 : DRAIN_DELAY_MS);
   return { ...rest, LOG_LEVEL, DRAIN_DELAY_MS: drainDelayMs, chain };
 }
 

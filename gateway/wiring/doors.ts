@@ -35,7 +35,8 @@ export async function openDoors(
   parts: Ground & Rooms & { readonly search: Search },
   { log, stops }: Surroundings,
 ) {
-  const { store, core, chain, metrics, access, payments, people, search, bodyLimits, publicUrl } = parts;
+  const { store, core, chain, metrics, access, payments, people, search, bodyLimits, publicUrl } =
+    parts;
   const { TRUSTED_PROXIES: trustedProxies } = config;
   const health = createHealth({
     keys: {

@@ -62,7 +62,8 @@ test('a search-core that is dead, or has no index, is found, too', async () => {
   core.isReady = false;
   await until(
     async () =>
-      (await readiness()).parts.searchCore?.detail === 'search-core says that it is not ready (503)',
+      (await readiness()).parts.searchCore?.detail ===
+      'search-core says that it is not ready (503)',
   );
   core.isReady = true;
   await until(async () => (await readiness()).status === 200);

@@ -49,6 +49,7 @@ const settings = (more: Record<string, string> = {}) => ({
   PAY_TO: chain.payTo,
   FACILITATOR_URL: facilitator.url,
   FACILITATOR_TOKEN: TOKEN,
+  DRAIN_DELAY_MS: '0',
   DRAIN_TIMEOUT_MS: '0',
   ...more,
 });

@@ -209,6 +209,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     blockTimeMs: BLOCK_MS,
     client,
     ...(heads && { heads }),
+    health: () => ({ ready: true }),
     stop: () => client.close(),
   };
   const payments = await openPayments(config, {

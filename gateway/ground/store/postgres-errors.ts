@@ -28,7 +28,10 @@ export const isDisconnected = (error: unknown): boolean =>
   /^(08|57P0|25P03|25006)/.test(sqlState(error) ?? '') ||
   (isNativeError(error) &&
     sqlState(error) === undefined &&
-    ('syscall' in error || /^Connection terminated|^timeout expired|^Client (was closed|has encountered)/.test(error.message)));
+    ('syscall' in error ||
+      /^Connection terminated|^timeout expired|^Client (was closed|has encountered)/.test(
+        error.message,
+      )));
 
 /** What an error says of the whole database; undefined when one statement was at fault. */
 export function unavailable(error: unknown): UnavailableReason | undefined {
@@ -78,6 +81,7 @@ export function unusable(error: unknown, url: string): unknown {
 
 /** Happy Eyeballs try several addresses: what each of them said is in `errors`. */
 function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return [...new Set(error.errors.map(systemReason))].join(', ');
+  if (error instanceof AggregateError)
+    return [...new Set(error.errors.map(systemReason))].join(', ');
   return systemReason(error);
 }

@@ -153,7 +153,8 @@ async function attempt<T>(
     return result;
   } catch (error) {
     fault = error instanceof CommitUnanswered ? error.cause : error;
-    if (!isDisconnected(fault)) await borrowed.ask('rollback').catch((lost: unknown) => (fault = lost));
+    if (!isDisconnected(fault))
+      await borrowed.ask('rollback').catch((lost: unknown) => (fault = lost));
     throw error;
   } finally {
     borrowed.giveBack(fault);
@@ -224,7 +225,11 @@ async function backOff(
 
 /** Brings the schema up to date, over a connection of its own and for as long as it takes. */
 async function prepare(url: string, migrations: readonly Migration[]): Promise<void> {
-  const session = new Session({ connectionString: url, types: TYPES, connectionTimeoutMillis: START_MS });
+  const session = new Session({
+    connectionString: url,
+    types: TYPES,
+    connectionTimeoutMillis: START_MS,
+  });
   const ask = (text: string, values: readonly unknown[] = []) =>
     session.ask(text, values, Infinity);
   try {

@@ -129,7 +129,10 @@ async function expectBooks(store: Store, done: readonly string[]) {
   expect(rows.filter(({ taken: times }) => times !== 1n)).toEqual([]);
 }
 
-const unavailable = { name: 'StoreUnavailable', refusal: { retryAfterSeconds: expect.any(Number) } };
+const unavailable = {
+  name: 'StoreUnavailable',
+  refusal: { retryAfterSeconds: expect.any(Number) },
+};
 
 describe('a server that goes away', () => {
   test.each(['fast', 'kill'] as const)(
@@ -270,7 +273,10 @@ describe('a commit that is not answered', () => {
     thief.stealNext('delay');
     await store.write((tx: Db) => {
       attempts += 1;
-      return tx.insertInto('coins').values({ id: `${prefix}-${attempts}`, taken: 1n }).execute();
+      return tx
+        .insertInto('coins')
+        .values({ id: `${prefix}-${attempts}`, taken: 1n })
+        .execute();
     });
     expect(attempts).toBe(2);
     expect(await count()).toBe(1);

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { SETTLEMENT_DEFAULTS } from '../../../gateway/money/settlement/settings.js';
 import { createLocalSigner } from '../../../gateway/money/settlement/signer.js';
 import { startTestChain, type TestChain } from '../../support/chain.js';
 import { deferred } from '../../support/deferred.js';
@@ -79,6 +80,11 @@ describe('two gateways on one PostgreSQL ledger', () => {
     await first.settlement.drain({ deadlineMs: 1000 });
     await until(() => second.settlement.health().lanes[0]?.halted === undefined);
     expect(await pay()).toBe(second.ledger.owner);
+  });
+
+  test('take over from a dead one within ten seconds: its lease, and a round of housekeeping', () => {
+    const { leaseMs, housekeepingMs } = SETTLEMENT_DEFAULTS;
+    expect(leaseMs + housekeepingMs).toBeLessThan(10_000);
   });
 
   test('finish what a dead one left, with its key and its signed bytes', async () => {
