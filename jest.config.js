@@ -8,7 +8,9 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/dist/test/support/interface-setup.js'],
   globalTeardown: '<rootDir>/dist/test/support/interface-total.js',
   testSequencer: '<rootDir>/dist/test/support/longest-first.js',
-  testTimeout: 60_000,
-  maxWorkers: 2,
+  // One for all: it ends what hangs, and says nothing of how fast a machine has to be.
+  testTimeout: 240_000,
+  // One more than cores: most tests wait for blocks and processes.
+  maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
 };

@@ -1,10 +1,8 @@
 import { banner } from './wiring/banner.js';
-import { PreflightError } from './money/chain/preflight.js';
 import { createPrivateFilesOnly } from './ground/private-files.js';
 import { readConfig } from './wiring/config.js';
 import { ConfigError } from './ground/setting-kinds.js';
 import { createLog } from './ground/observe/log.js';
-import { startService } from './wiring/service.js';
 import { StartError } from './ground/domain/start-error.js';
 import { StoreUnavailable, StoreUnusable } from './ground/store/store.js';
 
@@ -35,6 +33,8 @@ async function main(): Promise<void> {
   process.on('unhandledRejection', fatal);
 
   const stopped = stopSignal();
+  // Only here: who mistyped a setting does not wait for the whole service to load.
+  const { startService } = await import('./wiring/service.js');
   const service = await startService(config, log, fatal);
   process.stdout.write(banner(service.facts));
   const signal = await stopped;
@@ -61,7 +61,7 @@ function stopSignal(): Promise<string> {
 }
 
 /** What the operator can mend: a stack would only hide the sentence. */
-const ONE_SENTENCE = [StartError, PreflightError, StoreUnusable, StoreUnavailable];
+const ONE_SENTENCE = [StartError, StoreUnusable, StoreUnavailable];
 
 function explain(error: unknown): string {
   if (error instanceof ConfigError) {

@@ -9,4 +9,4 @@ test('every honest payment settles beside wallets that pass simulations and burn
   // The attack is one: some of it does get through, for what its simulation justifies.
   expect(row.gotThrough).toBeGreaterThan(0);
   expect(gasBurned).toBeLessThan(BigInt(row.gotThrough) * 200_000n);
-}, 120_000);
+});

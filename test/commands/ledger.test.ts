@@ -15,7 +15,7 @@ beforeAll(async () => {
   const payment = { 'payment-signature': await signPayment(service, body) };
   const response = await service.search(body, payment);
   transaction = receiptOf(response).transaction;
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 function ledger(...args: string[]): Promise<{ code: number; out: string; err: string }> {

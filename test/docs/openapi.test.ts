@@ -117,7 +117,7 @@ describe('a running service', () => {
   beforeAll(async () => {
     service = await startTestService();
     authorization = `Bearer ${service.dev.apiKey}`;
-  }, 60_000);
+  });
   afterAll(() => service.stop());
 
   test('both faces serve the built document to pages of any origin', async () => {

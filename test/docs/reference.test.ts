@@ -11,7 +11,7 @@ const inBrowser = chromiumPath === undefined ? describe.skip : describe;
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 test('the page of both faces shows every path and code, and may load from its server alone', async () => {
@@ -44,7 +44,7 @@ inBrowser('the reference in a real browser', () => {
   const problems: string[] = [];
   beforeAll(async () => {
     browser = await launchChromium();
-  }, 60_000);
+  });
   afterAll(() => browser.close());
 
   async function openDocs(
@@ -87,7 +87,7 @@ inBrowser('the reference in a real browser', () => {
     expect(JSON.parse(body)).toMatchObject({ code: 'payment_required' });
     expect(await call(form, 'TypeScript')).toContain('wallet: privateKeyAccount(');
     expect(await call(form, 'Python')).toContain('wallet=PrivateKeySigner(');
-  }, 60_000);
+  });
 
   test('with a key it shows the results, and the key is nowhere but in its field', async () => {
     const { apiKey } = service.dev;
@@ -111,7 +111,7 @@ inBrowser('the reference in a real browser', () => {
     expect(kept).not.toContain(apiKey);
     await page.reload();
     expect(await page.getByLabel(/API key/).inputValue()).toBe('');
-  }, 60_000);
+  });
 
   test('whatever is wrong is shown as the service says it', async () => {
     const page = await openDocs();
@@ -122,7 +122,7 @@ inBrowser('the reference in a real browser', () => {
     await form.getByLabel('PAYMENT-SIGNATURE').fill('nonsense');
     await send(form, '400 Bad Request');
     expect(await call(form, 'curl')).toContain("-H 'PAYMENT-SIGNATURE: nonsense'");
-  }, 60_000);
+  });
 
   test('the account, its usage and its credits can be tried at the face that takes keys only', async () => {
     const page = await openDocs({}, service.apiUrl);
@@ -137,7 +137,7 @@ inBrowser('the reference in a real browser', () => {
     expect(await call(usage, 'curl')).toContain('/account/usage?by=outcome&format=csv');
     const credits = await send(formOf(page, 'buyCredits'), '402 Payment Required');
     expect(credits.decoded).toContain('The price is 5 USD (5000000 atomic USDC)');
-  }, 60_000);
+  });
 
   test('it holds in three widths, light and dark, and can be worked by keyboard', async () => {
     for (const [width, colorScheme] of [
@@ -160,7 +160,7 @@ inBrowser('the reference in a real browser', () => {
       await page.keyboard.press('Enter');
       await formOf(page, 'search').locator('.state').getByText('402').waitFor();
     }
-  }, 120_000);
+  });
 
   test('it asked for nothing from elsewhere, broke no policy, and threw nothing', () => {
     expect(problems).toEqual([]);

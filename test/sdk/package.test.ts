@@ -34,7 +34,7 @@ beforeAll(async () => {
   const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
   await exec(npm, ['install', ...quiet, tarball], { cwd: project });
   world = await startSdkWorld();
-}, 180_000);
+});
 afterAll(async () => {
   await world.close();
   rmSync(project, { recursive: true, force: true });

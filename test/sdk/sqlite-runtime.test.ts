@@ -18,4 +18,4 @@ test('the store in SQLite keeps the same promises, where there is a Node that ha
   const jest = ['node_modules/jest/bin/jest.js', 'test/sdk/file-store', '--verbose'];
   const { stderr } = await promisify(execFile)(program, ['--experimental-vm-modules', ...jest]);
   expect(stderr).toMatch(/the store in sqlite\n\s+✓ gives back what was put/);
-}, 120_000);
+});

@@ -85,7 +85,7 @@ describe('a power loss leaves the index from before the commit or the one from a
       const found = roundOf(directory.afterCrash(random), PAGES);
       expect([last, last + 1]).toContain(found);
     }
-  }, 120_000);
+  });
 
   test('and work goes on from there, with nothing left behind', async () => {
     const random = seeded(7);
@@ -134,7 +134,7 @@ test('a power loss during a load leaves the old index, and the load goes on from
     expect(restarted.list().sort()).toEqual([...filesOf(commit), 'index.json'].sort());
   }
   expect(starts).toEqual(new Set([0, 4, 8, 12]));
-}, 120_000);
+});
 
 describe('a killed process', () => {
   test(

@@ -80,22 +80,18 @@ describe('the indexed engine ranks as the naive one does: same pages, same score
     [1, 1_500, 5_000, 250, 500],
     [2, 500, 60, 900, 10_000],
     [3, 5_000, 20_000, 30, 10_000],
-  ])(
-    'corpus %d of %d pages',
-    async (seed, pages, vocabulary, lengthMax, segmentPages) => {
-      const built = await build(corpus(seed, pages, vocabulary, lengthMax), segmentPages);
-      const random = seeded(seed + 100);
-      for (let n = 0; n < 40; n++) {
-        const count = 1 + Math.floor(random() * (n % 10 === 0 ? 50 : 6));
-        const words = Array.from({ length: count }, () => word(random, vocabulary));
-        const quoted =
-          n % 3 === 0 ? `"${words.slice(0, 3).join(' ')}" ${words.slice(3).join(' ')}` : '';
-        expectSame(built, quoted || words.join(' '));
-      }
-      built.searcher.snapshot.close();
-    },
-    120_000,
-  );
+  ])('corpus %d of %d pages', async (seed, pages, vocabulary, lengthMax, segmentPages) => {
+    const built = await build(corpus(seed, pages, vocabulary, lengthMax), segmentPages);
+    const random = seeded(seed + 100);
+    for (let n = 0; n < 40; n++) {
+      const count = 1 + Math.floor(random() * (n % 10 === 0 ? 50 : 6));
+      const words = Array.from({ length: count }, () => word(random, vocabulary));
+      const quoted =
+        n % 3 === 0 ? `"${words.slice(0, 3).join(' ')}" ${words.slice(3).join(' ')}` : '';
+      expectSame(built, quoted || words.join(' '));
+    }
+    built.searcher.snapshot.close();
+  });
 
   test('whatever the pages and the query are', async () => {
     const some = fc.constantFrom('a', 'b', 'c', 'C++', '.NET', 'é', 'x_y', "d'e", '3.14');

@@ -122,7 +122,7 @@ describe('a service without a relayer of its own', () => {
     await outcome;
     expect(attempt.delivered).toBeDefined();
     expect((await ready()).status).toBe(200);
-  }, 60_000);
+  });
 
   test('does not start with one that does not settle on this chain', async () => {
     const elsewhere = await startFacilitator(chain, { network: 'eip155:84532' });

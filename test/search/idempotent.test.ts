@@ -26,7 +26,7 @@ describe.each(ENGINES)('on %s', (name) => {
   let account: string;
   const clock = handClock();
   const engine = engineOf(name);
-  beforeAll(engine.start, 60_000);
+  beforeAll(engine.start);
   afterAll(engine.stop);
   beforeEach(async () => {
     store = await openAccountStore(engine.location());

@@ -36,7 +36,7 @@ test('the shared proofs are read, and their digests are what is checked', () => 
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 const NONCE: Hex = `0x${'5e'.repeat(32)}`;

@@ -37,4 +37,4 @@ test('an authorization that cannot make it into the chain is refused before the 
     await service.stop();
     await core.stop();
   }
-}, 60_000);
+});

@@ -12,6 +12,17 @@ export const realClock: Clock = {
   defer: (task) => void setImmediate(task),
 };
 
+/** The machine's clock as one process has it: when that is killed, its waits neither end nor last. */
+export function mortalClock(): { readonly clock: Clock; kill(): void } {
+  const death = new AbortController();
+  const sleepAlive: Clock['sleep'] = async (ms, signal) => {
+    const either = signal ? AbortSignal.any([signal, death.signal]) : death.signal;
+    await realClock.sleep(ms, either);
+    if (death.signal.aborted) await new Promise(() => undefined);
+  };
+  return { clock: { ...realClock, sleep: sleepAlive }, kill: () => death.abort() };
+}
+
 export const realRandom: Random = {
   bytes: (length) => randomBytes(length),
   uuid: () => randomUUID(),

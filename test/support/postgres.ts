@@ -31,7 +31,7 @@ export interface TestPostgres {
 
 /** PostgreSQL refuses to run as root; on most systems this is `nobody`. */
 const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
-const START_DEADLINE_MS = 20_000;
+const START_DEADLINE_MS = 90_000;
 
 /**
  * Starts a real PostgreSQL of its own on a free port, without passwords, on 127.0.0.1 only.

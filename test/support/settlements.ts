@@ -15,7 +15,7 @@ import { createLocalSigner, type Signer } from '../../gateway/money/settlement/s
 import type { Store } from '../../gateway/ground/store/store.js';
 import type { TestChain } from './chain.js';
 import { BINDING, someReply } from './payments.js';
-import { realClock, realRandom, silentLog } from './ports.js';
+import { mortalClock, realRandom, silentLog } from './ports.js';
 import { temporaryStore } from './stores.js';
 
 /** Plain JSON-RPC over HTTP that counts its calls by method. */
@@ -69,14 +69,15 @@ export interface BenchOptions {
 /** A ledger and a started settlement on a test chain. */
 export async function startBench(chain: TestChain, options: BenchOptions = {}): Promise<Bench> {
   const { store, location, discard } = await temporaryStore(LEDGER_MIGRATIONS, options.location);
+  const { clock, kill } = mortalClock();
   const ledger = createLedger({
     store,
-    clock: realClock,
+    clock,
     random: realRandom,
     owner: realRandom.uuid(),
     ...(options.checkpoint && { checkpoint: options.checkpoint }),
   });
-  const books = new TransferBooks(store, realClock);
+  const books = new TransferBooks(store, clock);
   const rpc = countingRpc(chain.rpcUrl);
   const real = createRpcChain(chain.chainId, rpc);
   const settlement = new Settlement(
@@ -84,7 +85,7 @@ export async function startBench(chain: TestChain, options: BenchOptions = {}): 
       chain: options.chain?.(real) ?? real,
       ledger,
       books,
-      clock: realClock,
+      clock,
       random: realRandom,
       log: process.env.LOG ? console : silentLog,
       ...(options.checkpoint && { checkpoint: options.checkpoint }),
@@ -120,6 +121,7 @@ export async function startBench(chain: TestChain, options: BenchOptions = {}): 
       isDead = true;
       void settlement.drain({ deadlineMs: 0 });
       await store.close();
+      kill();
     },
     discard: async () => {
       if (!isDead) await settlement.drain({ deadlineMs: 0 });

@@ -7,8 +7,10 @@ export interface Site {
   readonly origin: string;
   /** Paths with queries in the order in which they were asked for. */
   readonly requests: string[];
-  /** Milliseconds (monotonic) of each request. */
+  /** When each request came. */
   readonly timesMs: number[];
+  /** The clock of `timesMs`; a test may put its own in its place. */
+  nowMs: () => number;
   /** Answers a path with HTML, or by hand. */
   page(path: string, answer: string | Handler): void;
   /** Answers whatever no page answers. */
@@ -25,17 +27,18 @@ export async function startSite(): Promise<Site> {
   const server: Server = createServer((request, response) => {
     const path = request.url ?? '';
     requests.push(path);
-    timesMs.push(performance.now());
+    timesMs.push(site.nowMs());
     const answer = pages.get(path) ?? fallback;
     if (typeof answer !== 'string') answer(request, response);
     else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  const site: Site = {
     origin: `http://127.0.0.1:${port}`,
     requests,
     timesMs,
+    nowMs: () => performance.now(),
     page: (path, answer) => void pages.set(path, answer),
     otherwise: (handler) => {
       fallback = handler;
@@ -46,4 +49,5 @@ export async function startSite(): Promise<Site> {
         server.closeAllConnections();
       }),
   };
+  return site;
 }

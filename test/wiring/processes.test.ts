@@ -48,7 +48,7 @@ describe('a second gateway in the folder of one that runs', () => {
     expect(await devFacts()).toEqual(facts);
     first.process.kill('SIGTERM');
     expect(await first.exited).toBe(0);
-  }, 120_000);
+  });
 
   test('may start once the first was killed, and takes its chain over', async () => {
     const first = await startGateway({ DATA_DIR: dataDir });
@@ -59,7 +59,7 @@ describe('a second gateway in the folder of one that runs', () => {
     expect((await devFacts()).rpcUrl).toBe(rpcUrl);
     second.process.kill('SIGTERM');
     expect(await second.exited).toBe(0);
-  }, 120_000);
+  });
 });
 
 /** Below Linux's /proc only. */
@@ -90,7 +90,7 @@ const isLinux = process.platform === 'linux';
     const { npm, tree } = await start();
     npm.kill('SIGTERM');
     await until(() => tree.every((pid) => commandOf(pid) === ''));
-  }, 120_000);
+  });
 
   test('drains at one Ctrl-C, which reaches every process of the terminal', async () => {
     const { npm, tree } = await start();
@@ -98,7 +98,7 @@ const isLinux = process.platform === 'linux';
     process.kill(-(npm.pid ?? 0), 'SIGINT');
     expect(await ended).toBe(0);
     await until(() => tree.every((pid) => commandOf(pid) === ''));
-  }, 120_000);
+  });
 });
 
 /** The process and everything below it. */

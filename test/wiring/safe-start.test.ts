@@ -64,7 +64,7 @@ test('everything that a start creates is its user’s alone, while it runs and a
   expect(await openPaths(dataDir)).toEqual([]);
   again.process.kill('SIGTERM');
   await again.exited;
-}, 120_000);
+});
 
 test('a database whose secrets were sealed with another key is refused, with what to do', async () => {
   const dataDir = join(folder, 'data');
@@ -90,7 +90,7 @@ test('a database whose secrets were sealed with another key is refused, with wha
   const third = await startGateway({ ...env, SEALING_KEY_FILE: key });
   third.process.kill('SIGTERM');
   await third.exited;
-}, 120_000);
+});
 
 describe('with the settings of a real chain', () => {
   let chain: TestChain;
@@ -139,5 +139,5 @@ describe('with the settings of a real chain', () => {
     }
     gateway.process.kill('SIGTERM');
     await gateway.exited;
-  }, 60_000);
+  });
 });

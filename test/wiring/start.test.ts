@@ -59,7 +59,7 @@ describe('a first start, and a second', () => {
     expect(await service.exited).toBe(0);
     expect(await isAnswering(facts.rpcUrl)).toBe(false);
     expect(await isAnswering(facts.gatewayUrl)).toBe(false);
-  }, 120_000);
+  });
 
   test('keeps its key, its wallet and its index, and does not build the index again', async () => {
     const { service, facts } = await start();
@@ -73,7 +73,7 @@ describe('a first start, and a second', () => {
     expect((await search(facts)).status).toBe(200);
     service.process.kill('SIGINT');
     expect(await service.exited).toBe(0);
-  }, 120_000);
+  });
 });
 
 describe('settings that cannot be used', () => {
@@ -125,7 +125,7 @@ describe('settings that cannot be used', () => {
     await chain.client.setCode({ address: chain.asset, bytecode: other as `0x${string}` });
     expect(await refusedStart(chain.rpcUrl)).toMatch(/"USD Coin" \/ "2" is expected/);
     await chain.stop();
-  }, 60_000);
+  });
 
   async function refusedStart(rpcUrl: string): Promise<string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'search402-preflight-'));

@@ -1,6 +1,6 @@
 /** Why the service cannot start: one sentence for the operator, who can do something about it. */
 export class StartError extends Error {
-  override readonly name = 'StartError';
+  override readonly name: string = 'StartError';
 }
 
 /** What the system said, without its code and its stack: `no space left on device`. */

@@ -1,11 +1,12 @@
 import { decodeFunctionResult, encodeFunctionData, hashDomain, parseAbi } from 'viem';
+import { StartError } from '../../ground/domain/start-error.js';
 import type { Address, Hex } from '../../ground/domain/units.js';
 
 /** One JSON-RPC request; rejects when there is no answer or an error. */
 export type RpcRequest = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /** The chain or its token is not the one that the settings name: payments must not start. */
-export class PreflightError extends Error {
+export class PreflightError extends StartError {
   override readonly name = 'PreflightError';
 }
 

@@ -21,7 +21,7 @@ describe.each(ENGINES)('on %s', (name) => {
   let credits: Credits;
   const engine = engineOf(name);
 
-  beforeAll(engine.start, 60_000);
+  beforeAll(engine.start);
   afterAll(engine.stop);
   beforeEach(async () => {
     store = await openAccountStore(engine.location());

@@ -12,7 +12,7 @@ const AT = '2026-01-02T03:04:05.000Z';
 
 describe.each(ENGINES)('a database of an older version on %s', (name) => {
   const engine = engineOf(name);
-  beforeAll(engine.start, 60_000);
+  beforeAll(engine.start);
   afterAll(engine.stop);
 
   test('loses planted passwords, sessions and open secrets, and keeps people and accounts', async () => {
@@ -67,5 +67,5 @@ describe.each(ENGINES)('a database of an older version on %s', (name) => {
     expect(await count('memberships')).toBe(2);
     await upgraded.close();
     await old.discard();
-  }, 60_000);
+  });
 });

@@ -43,7 +43,7 @@ describe.each(ENGINES)('on %s', (name) => {
     for (const who of ['ada', 'eve']) await givenPerson(world, at(who));
     ada = await personId(world.store, at('ada'));
     eve = await personId(world.store, at('eve'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await world.mailer.drain();
     await world.close();

@@ -28,7 +28,7 @@ describe.each(ENGINES)('on %s', (name) => {
       { location: engine.location(), migrations: MIGRATIONS },
       { clock: realClock, random: realRandom, onFailed: () => undefined },
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await store.close();
     await engine.stop();

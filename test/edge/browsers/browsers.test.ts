@@ -43,12 +43,12 @@ inBrowser('a page of a foreign origin', () => {
     page = await (await browser.newContext()).newPage();
     page.on('pageerror', (error) => problems.push(error.message));
     await page.goto(site.origin.replace('127.0.0.1', SHOP));
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser.close();
     await site.close();
     await named.service.stop();
-  }, 60_000);
+  });
 
   const base = () => named.service.gatewayUrl;
   const key = () => named.service.dev.apiKey;
@@ -72,7 +72,6 @@ inBrowser('a page of a foreign origin', () => {
         decodePaymentResponseHeader(seen.receipt ?? '').transaction,
       ]);
     },
-    60_000,
   );
 
   test.each(['v2', 'v1'] as const)(
@@ -84,7 +83,6 @@ inBrowser('a page of a foreign origin', () => {
       );
       expect(text).toContain('https://pages.example/bread');
     },
-    60_000,
   );
 
   test('registers by itself and is sent to sign in, as a client without a key is', async () => {
@@ -94,7 +92,7 @@ inBrowser('a page of a foreign origin', () => {
     );
     expect(sentTo).toMatch(`${named.origin}/oauth/authorize?`);
     expect(new URL(sentTo).searchParams.get('client_id')).toBe(clientId);
-  }, 60_000);
+  });
 
   test.each([
     [

@@ -15,7 +15,7 @@ beforeAll(async () => {
     name: 'Una',
     email: 'unconfirmed@example.org',
   });
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const KINDS = ['known', 'unconfirmed', 'unknown'] as const;

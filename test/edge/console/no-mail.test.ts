@@ -13,7 +13,7 @@ beforeAll(async () => {
     warnings: ['SMTP_URL is not set: no mail is sent.'],
   });
   admin = await signedUp(world, 'olga@example.org');
-}, 60_000);
+});
 afterAll(() => world.close());
 
 test.each([

@@ -13,7 +13,7 @@ beforeAll(async () => {
   const ada = await signedUp(world, 'ada@example.org');
   ({ key } = await madeKey(ada));
   path = `/console/operator/accounts/${(await account()).account.id}`;
-}, 60_000);
+});
 afterAll(() => world.close());
 
 interface Reply {

@@ -99,7 +99,7 @@ beforeAll(async () => {
   member = await joined(world, admin, 'bob@example.org', 'member');
   stranger = await signedUp(world, 'eve@example.org');
   operator = await joined(world, admin, 'olga@example.org', 'member');
-}, 60_000);
+});
 afterAll(() => world.close());
 
 const call = (tab: Tab, route: string, id = 'x', headers?: Record<string, string>) => {

@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../../support/service.js';
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService({ env: { OPERATOR_EMAILS: 'ada@example.org' } });
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 const bearer = () => ({ Authorization: `Bearer ${service.dev.apiKey}` });
@@ -70,7 +70,7 @@ describe('credits paid in USDC on a chain', () => {
     expect(more.status).toBe(402);
     expect((await service.search({ query: 'bread' }, other)).status).toBe(402);
     expect(await granted()).toBe(before + 20_000);
-  }, 60_000);
+  });
 });
 
 if (chromiumPath === undefined) process.stderr.write(`${CHROMIUM_MISSING}\n`);
@@ -147,5 +147,5 @@ inBrowser('a wallet in a real browser', () => {
     } finally {
       await browser.close();
     }
-  }, 60_000);
+  });
 });

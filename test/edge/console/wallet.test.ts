@@ -9,7 +9,7 @@ let ada: Tab;
 beforeAll(async () => {
   world = await openConsoleWorld();
   ada = await signedUp(world, 'ada@example.org');
-}, 60_000);
+});
 afterAll(() => world.close());
 
 describe('signing in with a wallet', () => {

@@ -10,7 +10,7 @@ let bearer: { authorization: string };
 beforeAll(async () => {
   service = await startTestService({ env: { BODY_TIMEOUT_MS: '300' } });
   bearer = { authorization: `Bearer ${service.dev.apiKey}` };
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 describe('a search that is good', () => {

@@ -61,7 +61,7 @@ describe('on a database of its own', () => {
       { location: join(service.dataDir, 'search402.db'), migrations: MIGRATIONS },
       { clock: realClock, random: realRandom, onFailed: () => undefined },
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await store.close();
     await service.stop();
@@ -171,7 +171,7 @@ describe('on PostgreSQL', () => {
   let postgres: TestPostgres;
   beforeAll(async () => {
     postgres = await startPostgres();
-  }, 60_000);
+  });
   afterAll(() => postgres.stop());
 
   test('a database out of reach is 503 for reads and writes, and 200 again afterwards', async () => {
@@ -192,5 +192,5 @@ describe('on PostgreSQL', () => {
       await service.stop();
       await relay.stop();
     }
-  }, 60_000);
+  });
 });

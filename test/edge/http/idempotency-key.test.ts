@@ -17,7 +17,7 @@ beforeAll(async () => {
   core = await startFakeSearchCore();
   service = await startTestService({ env: { SEARCH_CORE_URL: core.url } });
   bearer = { authorization: `Bearer ${service.dev.apiKey}` };
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await core.stop();

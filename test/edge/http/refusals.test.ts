@@ -23,7 +23,7 @@ beforeAll(async () => {
     { location: join(service.dataDir, 'search402.db'), migrations: MIGRATIONS },
     { clock: realClock, random: realRandom, onFailed: () => undefined },
   );
-}, 60_000);
+});
 afterAll(async () => {
   await store.close();
   await service.stop();

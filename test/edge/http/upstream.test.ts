@@ -22,7 +22,7 @@ beforeAll(async () => {
     env: { SEARCH_CORE_URL: core.url, UPSTREAM_TIMEOUT_MS: '2000' },
   });
   bearer = { authorization: `Bearer ${service.dev.apiKey}` };
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await core.stop();
@@ -174,7 +174,7 @@ test('a search finds no socket that search-core closes at that moment because it
     }),
   );
   expect(new Set(kinds)).toEqual(new Set(['answer']));
-}, 20_000);
+});
 
 test('503 with Retry-After while search-core is not there', async () => {
   await core.stop();

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await once(server, 'listening');
   home = `https://localhost:${(server.address() as AddressInfo).port}`;
   [development, guarded] = await Promise.all([start('private'), start('public')]);
-}, 60_000);
+});
 
 afterAll(async () => {
   server.closeAllConnections();
@@ -176,7 +176,7 @@ describe('nobody is asked for consent when the description', () => {
     const ids = [clientId, `${home}/silent.json`];
     const tries = ids.map((client_id) => byHand(development).authorize({ client_id }));
     for (const { end } of await Promise.all(tries)) expect(end.status).toBe(400);
-  }, 30_000);
+  });
 
   test('was wrong; put right, it is read again', async () => {
     send({ ...described, client_id: 'https://other.example/' });

@@ -127,7 +127,7 @@ async function output(args: readonly string[]): Promise<string> {
     });
     expect(text).toContain('✓ authorization-server-metadata-endpoint: 2 passed, 0 failed');
     expect(text).toContain('✓ authorization-code-grant: 1 passed, 0 failed');
-  }, 60_000);
+  });
 
   test('the inspector’s command line lists and calls the tool', async () => {
     const inspector = join(packages, '@modelcontextprotocol/inspector');
@@ -144,7 +144,7 @@ async function output(args: readonly string[]): Promise<string> {
     expect(JSON.parse(await output([program, ...at, ...call]))).toMatchObject({
       structuredContent: { result: { totalResults: 1 } },
     });
-  }, 60_000);
+  });
 });
 
 async function consent(person: ReturnType<typeof browser>, url: string): Promise<void> {

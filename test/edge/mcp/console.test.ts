@@ -34,7 +34,7 @@ const problems: string[] = [];
     const first = await open();
     await signIn(first);
     await first.context().close();
-  }, 60_000);
+  });
   afterAll(async () => {
     await chromium.close();
     await service.stop();
@@ -100,7 +100,7 @@ const problems: string[] = [];
     const [failed, ...more] = await check('Check the key', /lists no tool/);
     expect(failed).toContain('Broken: It lists no tool: This isn’t a valid API key');
     expect(more).toEqual([]);
-  }, 60_000);
+  });
 
   test('Connect signs in as an application would, and leaves nothing connected', async () => {
     await page.goto(`${origin}/console/connect`);
@@ -124,14 +124,14 @@ const problems: string[] = [];
     expect(new URL(page.url()).search).toBe('');
     await page.getByRole('link', { name: 'Applications' }).first().click();
     await page.getByText('No applications connected.').waitFor();
-  }, 60_000);
+  });
 
   test('Connect says so when the person does not consent', async () => {
     await page.goto(`${origin}/console/connect`);
     await page.getByRole('button', { name: 'Check the sign-in' }).click();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('Broken: The answer was access_denied').waitFor();
-  }, 60_000);
+  });
 
   test('Connect shows the payment that a call asks for, and pays it from a wallet', async () => {
     const before = (await transfersToPayee(service)).length;
@@ -144,7 +144,7 @@ const problems: string[] = [];
     const steps = await check('Check the payment', /It cost/);
     expect(steps.at(-1)).toMatch(/It cost 0\.00005 USDC, in transaction 0x[0-9a-f]{64}\./);
     expect((await transfersToPayee(service)).length - before).toBe(1);
-  }, 60_000);
+  });
 
   test('Applications lists what the person connected, and ends it at once', async () => {
     const person = plainBrowser(origin);
@@ -163,7 +163,7 @@ const problems: string[] = [];
     await page.getByText('The application was disconnected.').waitFor();
     expect((await hand.list(tokens.access_token)).status).toBe(401);
     await page.getByText('No applications connected.').waitFor();
-  }, 60_000);
+  });
 
   test('both pages hold in three widths, light and dark, and can be worked by keyboard', async () => {
     for (const [width, colorScheme] of [
@@ -186,7 +186,7 @@ const problems: string[] = [];
       await narrow.getByText(/no wallet/).waitFor({ timeout: 30_000 });
       await narrow.context().close();
     }
-  }, 120_000);
+  });
 
   test('no page broke its policy or threw', () => {
     expect(problems).toEqual([]);

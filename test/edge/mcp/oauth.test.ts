@@ -16,7 +16,7 @@ describe.each(ENGINES)('on %s', (name) => {
   const engine = engineOf(name);
   let service: OauthUnderTest;
   let hand: ReturnType<typeof byHand>;
-  beforeAll(engine.start, 60_000);
+  beforeAll(engine.start);
   afterAll(engine.stop);
   beforeEach(async () => {
     service = await startOauth({ location: engine.location() });

@@ -68,6 +68,5 @@ describe('every commit of the SQLite store waits for the disk', () => {
       expect(syncs).toBeGreaterThanOrEqual(10);
       expect(syncs).toBeLessThanOrEqual(12);
     },
-    60_000,
   );
 });

@@ -35,7 +35,7 @@ beforeAll(async () => {
       args: [owner.address, SALT],
     }),
   );
-}, 60_000);
+});
 afterAll(() => chain.stop());
 
 const proofWith = (

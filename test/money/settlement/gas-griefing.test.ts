@@ -74,7 +74,6 @@ test.each([
     // What a simulation with a sender and a fee shows costs nothing at all.
     expect(burned).toBe(0n);
   },
-  120_000,
 );
 
 test('honest payers get their results beside keys whose accounts delegate to burning code', async () => {
@@ -86,7 +85,7 @@ test('honest payers get their results beside keys whose accounts delegate to bur
   expect(statuses(honest)).toEqual(honest.map(() => 200));
   expect(statuses(attacks)).not.toContain(200);
   expect(burned).toBe(0n);
-}, 60_000);
+});
 
 test('a wallet that no simulation sees through burns what its own simulation justifies, once', async () => {
   const { client } = crowd.chain;
@@ -114,7 +113,7 @@ test('a wallet that no simulation sees through burns what its own simulation jus
   // A copy of its code at another address is barred as well; other code is not.
   const copy = await crowd.newWallet(BalanceBurner);
   expect((await crowd.payAs(copy, signer, soon())).code).toBe('contract_payer_deferred');
-}, 60_000);
+});
 
 async function pendingOf({ chain }: Crowd): Promise<number> {
   const { pending } = await chain.client.getTxpoolContent();
@@ -212,7 +211,7 @@ test('a relayer deploys the batch contract where it is missing, and then uses it
     await bench.discard();
     await chain.stop();
   }
-}, 60_000);
+});
 
 test('a batch goes by the age of its payments, whatever their deadlines are', () => {
   const queue = new PaymentQueue();

@@ -80,7 +80,7 @@ describe('a service whose relayer runs dry', () => {
     await until(async () => (await readiness()).status === 503, 30_000);
     await fill(1000n * MILLI);
     await until(async () => (await readiness()).status === 200);
-  }, 60_000);
+  });
 });
 
 describe('gas money for a few transfers', () => {

@@ -121,5 +121,5 @@ describe('two gateways with one relayer key on one PostgreSQL', () => {
     }
     expect((await fetch(`${heir.opsUrl}/readyz`)).status).toBe(200);
     expect(heir.output()).not.toContain('"level":50');
-  }, 120_000);
+  });
 });

@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../../support/service.js';
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
-}, 60_000);
+});
 afterAll(() => service.stop());
 
 /** A payment for `body` under the payer's own identifier, signed anew each time. */

@@ -119,6 +119,10 @@ describe('the crawler', () => {
       }),
     );
     site.page('/header', respond(200, { ...HTML, 'x-robots-tag': 'none' }, htmlPage(4)));
+    // Waits cost no time here, so that what else takes time does not count.
+    let nowMs = 0;
+    ports = { ...ports, nowMs: () => nowMs, sleep: (ms) => Promise.resolve(void (nowMs += ms)) };
+    site.nowMs = () => nowMs;
     const report = await crawl();
     expect(paths()).toEqual(['/', '/mapped?a=1&b=2', '/secret/open']);
     expect(site.requests).not.toContain('/secret/x');
@@ -126,7 +130,7 @@ describe('the crawler', () => {
     expect(reasons(report)).toMatchObject({ robots_disallowed: 1, noindex: 2 });
     const times = site.timesMs.slice(2);
     for (let at = 1; at < times.length; at += 1) {
-      expect((times[at] ?? 0) - (times[at - 1] ?? 0)).toBeGreaterThan(180);
+      expect((times[at] ?? 0) - (times[at - 1] ?? 0)).toBeGreaterThanOrEqual(200);
     }
   });
 

@@ -94,7 +94,7 @@ describe('loading a JSON Lines file', () => {
     expect(report).toMatchObject({ kept: 3_002, dropped: 1, indexPages: 3_000 });
     expect(await checkIndex(index)).toMatchObject({ ok: true, pages: 3_000 });
     expect(existsSync(join(index, 'draft.json'))).toBe(false);
-  }, 120_000);
+  });
 
   test('from standard input keeps, when it is repeated, what it has by its URL', async () => {
     const feed = (pages: readonly object[], end: boolean) => {
@@ -120,7 +120,7 @@ describe('loading a JSON Lines file', () => {
     const snapshot = Snapshot.open(openDirectory(index));
     const texts = Array.from({ length: 200 }, (_, n) => snapshot.leafOf(n).segment.page(n).text);
     expect(texts.filter((text) => text.endsWith('Renewed'))).toHaveLength(200 - had);
-  }, 60_000);
+  });
 
   test('starts again where the file is another one by then', async () => {
     await writeFile(file, lines(Array.from({ length: 40 }, (_, n) => page(n))));

@@ -144,7 +144,8 @@ describe('robots.txt (RFC 9309)', () => {
         expect(typeof allows(`User-agent: *\nDisallow: ${noise}\n${noise}`, '/x')).toBe('boolean');
       }),
     );
-    expect(performance.now() - started).toBeLessThan(5_000);
+    // Backtracking would take longer than anybody waits.
+    expect(performance.now() - started).toBeLessThan(30_000);
   });
 });
 
