@@ -26,7 +26,7 @@ beforeAll(async () => {
     startFakeSearchCore(),
   ]);
   proxy = await startRpcProxy(chain.rpcUrl, { seed: 1 });
-}, 60_000);
+});
 afterAll(async () => {
   await proxy.stop();
   await core.stop();
@@ -59,7 +59,7 @@ describe('the doctor says what is wrong, and what to do', () => {
   test('and finds nothing but the missing mail where all is well', async () => {
     proxy.rules([]);
     expect(Object.keys(await found({ DATABASE_URL: server.url }))).toEqual(['smtp']);
-  }, 30_000);
+  });
 
   test('of settings, each by name', async () => {
     const odd = await examine({ PORT: 'x', PAY_TO: chain.payTo });
@@ -80,7 +80,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     expect(down['rpc.answers']).toMatchObject({ state: 'bad' });
     const alone = await found({ RPC_URLS: chain.rpcUrl });
     expect(alone['rpc.count']).toMatchObject({ state: 'warning' });
-  }, 30_000);
+  });
 
   test('of an endpoint that is behind, and of one on another fork', async () => {
     proxy.rules([{ fault: lies.blockTime(-60) }]);
@@ -104,7 +104,7 @@ describe('the doctor says what is wrong, and what to do', () => {
       said: expect.stringContaining('0xababababab'),
     });
     proxy.rules([]);
-  }, 30_000);
+  });
 
   test('of a clock that is wrong, by what the endpoints say', async () => {
     const { port } = new URL(chain.rpcUrl);
@@ -132,7 +132,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     proxy.rules([{ method: 'eth_call', fault: lies.zero }]);
     expect((await found(rpc))['contracts.token']).toMatchObject({ state: 'bad' });
     proxy.rules([]);
-  }, 30_000);
+  });
 
   test('of a relayer without gas money, and with little', async () => {
     const fill = (value: bigint) =>
@@ -145,7 +145,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     await fill(parseEther('0.0021'));
     expect((await found({}))['relayer.runway']).toMatchObject({ state: 'warning' });
     await fill(parseEther('1000'));
-  }, 30_000);
+  });
 
   test('of a price below the gas', async () => {
     const { price } = await found({ PRICE_COVERS_GAS: 'off', PRICE_USD: '0.000001' });
@@ -154,7 +154,7 @@ describe('the doctor says what is wrong, and what to do', () => {
       said: expect.stringMatching(/loses [\d.e+]+ times its price/),
       cure: expect.stringContaining('PRICE_COVERS_GAS=on'),
     });
-  }, 30_000);
+  });
 
   test('of files that others may read', async () => {
     const folder = temporary();
@@ -171,7 +171,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     });
     expect(odd['permissions.keys']).toMatchObject({ state: 'bad' });
     expect(odd['permissions.folder']).toMatchObject({ state: 'warning' });
-  }, 30_000);
+  });
 
   test('of a data folder that is a file, and a damaged database in one', async () => {
     const folder = temporary();
@@ -181,21 +181,17 @@ describe('the doctor says what is wrong, and what to do', () => {
     writeFileSync(join(folder, 'search402.db'), 'no database at all, and long enough to be one');
     chmodSync(folder, 0o700);
     expect((await found({ DATA_DIR: folder })).database).toMatchObject({ state: 'bad' });
-  }, 30_000);
+  });
 
   test.each([
     ['a dead port', 'postgresql://test@127.0.0.1:1/postgres', /cannot be reached/],
     ['an unknown host', 'postgresql://test@nowhere.invalid/postgres', /cannot be reached/],
-  ])(
-    'of PostgreSQL at %s',
-    async (_, url, said) => {
-      expect((await found({ DATABASE_URL: url })).database).toMatchObject({
-        state: 'bad',
-        said: expect.stringMatching(said),
-      });
-    },
-    30_000,
-  );
+  ])('of PostgreSQL at %s', async (_, url, said) => {
+    expect((await found({ DATABASE_URL: url })).database).toMatchObject({
+      state: 'bad',
+      said: expect.stringMatching(said),
+    });
+  });
 
   test('of a database or a user that PostgreSQL does not know, and of too few connections', async () => {
     const other = await found({ DATABASE_URL: server.url.replace(/postgres$/, 'nothing') });
@@ -204,7 +200,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     expect(nobody.database?.said).toMatch(/role "nobody" does not exist/);
     const many = await found({ DATABASE_URL: server.url, DATABASE_CONNECTIONS: '500' });
     expect(many['database.connections']).toMatchObject({ state: 'warning' });
-  }, 30_000);
+  });
 
   test('of a search-core that cannot search, and an index that is none', async () => {
     core.isReady = false;
@@ -215,7 +211,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     chmodSync(folder, 0o700);
     const odd = await found({ SEARCH_CORE_URL: '', DATA_DIR: folder });
     expect(odd.index).toMatchObject({ state: 'bad' });
-  }, 30_000);
+  });
 
   test('of a port that somebody else has, a mail server that is none, and a public address', async () => {
     const other = createServer();
@@ -230,7 +226,7 @@ describe('the doctor says what is wrong, and what to do', () => {
     expect(odd.ports).toMatchObject({ state: 'bad', said: expect.stringContaining(port) });
     expect(odd.smtp).toMatchObject({ state: 'bad' });
     expect(odd.public).toMatchObject({ state: 'warning' });
-  }, 30_000);
+  });
 });
 
 describe('npm run doctor', () => {
@@ -253,5 +249,5 @@ describe('npm run doctor', () => {
     expect(ill.output).toMatch(/^BAD {6}PostgreSQL at 127\.0\.0\.1:1 cannot be reached/m);
     expect(ill.output).toMatch(/^ {9}→ /m);
     expect(ill.output).toMatch(/\n1 bad, \d+ to look at, \d+ good\.\n$/);
-  }, 60_000);
+  });
 });

@@ -13,7 +13,7 @@ const attempts: Attempt[] = [];
 beforeAll(async () => {
   fleet = await startFleet();
   gateway = await fleet.start();
-}, 60_000);
+});
 afterAll(() => fleet.stop());
 
 /** Keyed searches and payments, one after the other and side by side, until told to stop. */
@@ -87,7 +87,7 @@ describe('under load, while the database', () => {
     } finally {
       await books.close();
     }
-  }, 240_000);
+  });
 
   test('is gone, readiness says so with why, to everybody and to the operator', async () => {
     await fleet.server.halt();
@@ -106,5 +106,5 @@ describe('under load, while the database', () => {
     await fleet.server.start();
     await until(isReady);
     await until(async () => (await fleet.search(gateway.url)).status === 200);
-  }, 60_000);
+  });
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   core = await startFakeSearchCore();
   relay = await startTcpRelay(core.url);
   service = await startTestService({ env: { SEARCH_CORE_URL: `http://${relay.host}` } });
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await relay.stop();
@@ -52,7 +52,7 @@ test('a search-core that is frozen is found, and said, before anybody searches',
   relay.isSilent = false;
   await until(async () => (await readiness()).status === 200);
   expect(await metric('search_core_ready')).toBe(1);
-}, 60_000);
+});
 
 test('a search-core that is dead, or has no index, is found, too', async () => {
   relay.isDown = true;
@@ -67,7 +67,7 @@ test('a search-core that is dead, or has no index, is found, too', async () => {
   );
   core.isReady = true;
   await until(async () => (await readiness()).status === 200);
-}, 60_000);
+});
 
 test('a chain that is frozen closes payments, and keys are served', async () => {
   const pid = await anvilOf(service);
@@ -85,4 +85,4 @@ test('a chain that is frozen closes payments, and keys are served', async () => 
     process.kill(pid, 'SIGCONT');
   }
   await until(async () => (await readiness('/readyz/payments')).status === 200);
-}, 60_000);
+});

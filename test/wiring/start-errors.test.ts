@@ -106,23 +106,19 @@ describe('a PostgreSQL that cannot be used is told in one sentence, with what to
       /role "nobody" does not exist; check the user/,
     ],
   ];
-  test.each(cases)(
-    '%s: at the start, and in a command',
-    async (_, url, sentence) => {
-      const said = await refusal({
-        DATA_DIR: join(folder, 'postgres'),
-        SEARCH_CORE_URL: 'http://127.0.0.1:1',
-        DATABASE_URL: url(),
-      });
-      expect(said).toMatch(sentence);
-      for (const program of ['gateway/admin.js', 'commands/ledger.js']) {
-        const told = await command(program, url());
-        expect(told.trim().split('\n')).toHaveLength(1);
-        expect(told).toMatch(sentence);
-      }
-    },
-    60_000,
-  );
+  test.each(cases)('%s: at the start, and in a command', async (_, url, sentence) => {
+    const said = await refusal({
+      DATA_DIR: join(folder, 'postgres'),
+      SEARCH_CORE_URL: 'http://127.0.0.1:1',
+      DATABASE_URL: url(),
+    });
+    expect(said).toMatch(sentence);
+    for (const program of ['gateway/admin.js', 'commands/ledger.js']) {
+      const told = await command(program, url());
+      expect(told.trim().split('\n')).toHaveLength(1);
+      expect(told).toMatch(sentence);
+    }
+  });
 });
 
 /** What a command writes about its database before it gives up. */
