@@ -65,5 +65,5 @@ export class Steps {
 /** A browser says no more about a request that did not come through than that. */
 function unreachable(error: unknown): string {
   const detail = error instanceof Error ? error.message : String(error);
-  return `The address could not be reached from this page (${detail}).`;
+  return `This page couldn’t reach the address (${detail}).`;
 }

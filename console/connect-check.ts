@@ -57,14 +57,14 @@ async function checkPayment(): Promise<void> {
   const asked = (await callSearch(url)).result?.structuredContent as Challenge | undefined;
   const terms = asked?.accepts[0];
   if (!asked || !terms)
-    throw new CheckProblem('The server didn’t ask for a payment that this page can make.');
+    throw new CheckProblem('The server didn’t ask for a payment that this page supports.');
   const { network, payTo } = terms;
   byPayment.add(`A call asks for ${usd(terms.amount)} USDC on ${network}, to ${payTo}.`);
   if (Number(terms.amount) > PAYMENT_UNITS_MAX) {
-    throw new CheckProblem('That is more than a cent, so this check does not pay it.');
+    throw new CheckProblem('That’s more than one cent, so this test doesn’t pay it.');
   }
   if (!window.ethereum) {
-    byPayment.add('This browser has no wallet: nothing was paid, and no search was made.', 'open');
+    byPayment.add('This browser has no wallet, so nothing was paid and no search ran.', 'open');
     return;
   }
   const payment = await paymentFor(asked).catch((error: unknown) => {
@@ -74,7 +74,7 @@ async function checkPayment(): Promise<void> {
   const paid = await callPaid(url, payment);
   byPayment.add(resultsIn(paid));
   const receipt = paid.result?._meta?.['x402/payment-response'] as Receipt | undefined;
-  if (receipt?.success !== true) throw new CheckProblem('It came without a receipt.');
+  if (receipt?.success !== true) throw new CheckProblem('The response has no receipt.');
   const amount = usd(receipt.amount ?? terms.amount);
   byPayment.add(`It cost ${amount} USDC, in transaction ${receipt.transaction}.`);
 }
@@ -107,14 +107,14 @@ function usd(units: string): string {
 function toolsIn(reply: ToolReply, how: string): string {
   const names = reply.result?.tools?.map(({ name }) => name) ?? [];
   if (names.length > 0) return `${how} it lists its tool: ${names.join(', ')}.`;
-  throw new CheckProblem(`It lists no tool: ${whatWentWrong(reply)}`);
+  throw new CheckProblem(`The server lists no tools: ${whatWentWrong(reply)}`);
 }
 
 function resultsIn(reply: ToolReply): string {
   const result = reply.result?.structuredContent?.result as { totalResults?: number } | undefined;
   const count = result?.totalResults;
   if (reply.result?.isError !== true && count !== undefined) {
-    return `A search was made and found ${count} ${count === 1 ? 'page' : 'pages'}.`;
+    return `A search found ${count} ${count === 1 ? 'page' : 'pages'}.`;
   }
   throw new CheckProblem(`The search failed: ${whatWentWrong(reply)}`);
 }

@@ -60,7 +60,7 @@ async function send(form: HTMLFormElement): Promise<void> {
   const reply = form.querySelector<HTMLElement>('.reply');
   if (!state || !button || !reply) return;
   button.disabled = true;
-  state.replaceChildren('Waiting for the reply …');
+  state.replaceChildren('Waiting for the response …');
   try {
     const startedMs = performance.now();
     const response = await request(callOf(form));
@@ -70,9 +70,7 @@ async function send(form: HTMLFormElement): Promise<void> {
     state.replaceChildren(`${response.status} ${response.statusText} in ${tookMs} ms`);
   } catch {
     reply.hidden = true;
-    state.replaceChildren(
-      'There was no reply: the server cannot be reached, or a header is not valid.',
-    );
+    state.replaceChildren('No response. The server can’t be reached, or a header isn’t valid.');
   } finally {
     button.disabled = false;
   }
@@ -148,7 +146,7 @@ function quoteOf(text: string): string | undefined {
   const usd = `${units / UNITS_PER_USD}${cents === '' ? '' : `.${cents}`}`;
   return (
     `The price is ${usd} USD (${units} atomic USDC) on ${asked.network}, paid to ${asked.payTo}. ` +
-    `A payment is signed for ${asked.maxTimeoutSeconds} seconds.`
+    `A signed payment is valid for ${asked.maxTimeoutSeconds} seconds.`
   );
 }
 

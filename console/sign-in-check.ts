@@ -30,12 +30,12 @@ const PENDING = 'search402-sign-in-check';
 /** Follows what a client follows, and leaves for the consent. */
 export async function startSignIn(url: string, steps: Steps): Promise<void> {
   if (!('subtle' in crypto)) {
-    throw new CheckProblem('Browsers sign in only over HTTPS, or on the machine of the server.');
+    throw new CheckProblem('Browsers can sign in only over HTTPS or on localhost.');
   }
   const server = await discover(url, steps);
   const redirectUri = location.origin + location.pathname;
   const clientId = await register(server, redirectUri);
-  steps.add(`It registered this page as an application: ${clientId}.`);
+  steps.add(`Registered this page as a client: ${clientId}.`);
   const [verifier, state] = [randomText(), randomText()];
   const authorize = new URL(server.authorization_endpoint);
   const params = {
@@ -49,7 +49,7 @@ export async function startSignIn(url: string, steps: Steps): Promise<void> {
     state,
   };
   for (const [name, value] of Object.entries(params)) authorize.searchParams.set(name, value);
-  steps.add('You were sent to the page that asks for consent.');
+  steps.add('Sent you to the consent page.');
   const kept = { url, clientId, redirectUri, verifier, state, server, steps: steps.all };
   sessionStorage.setItem(PENDING, JSON.stringify(kept satisfies Pending));
   location.assign(authorize);
@@ -61,20 +61,23 @@ async function discover(url: string, steps: Steps): Promise<ServerMetadata> {
   const described = /resource_metadata="([^"]+)"/.exec(refused.challenge ?? '')?.[1];
   if (refused.status !== 401 || described === undefined) {
     throw new CheckProblem(
-      `Without credentials it answered ${refused.status}, and not where to go.`,
+      `Without credentials the server answered ${refused.status} instead of 401 with its metadata.`,
     );
   }
-  steps.add(`Without credentials it answered 401, WWW-Authenticate: ${refused.challenge}`);
+  steps.add(
+    `Without credentials the server answered 401 with WWW-Authenticate: ${refused.challenge}`,
+  );
   const resource = await read<{ resource: string; authorization_servers: string[] }>(described);
   const [issuer] = resource.authorization_servers;
   if (resource.resource !== url || issuer === undefined) {
-    throw new CheckProblem(`${described} describes ${resource.resource}, and not ${url}.`);
+    throw new CheckProblem(`${described} describes ${resource.resource} instead of ${url}.`);
   }
-  steps.add(`Its description was found, and names the authorization server ${issuer}.`);
+  steps.add(`Found the resource metadata. The authorization server is ${issuer}.`);
   const metadata = new URL('/.well-known/oauth-authorization-server', issuer);
   const server = await read<ServerMetadata>(metadata.href);
-  if (server.issuer !== issuer) throw new CheckProblem(`${issuer} calls itself ${server.issuer}.`);
-  steps.add('The authorization server’s description was found.');
+  if (server.issuer !== issuer)
+    throw new CheckProblem(`${issuer} says its issuer is ${server.issuer}.`);
+  steps.add('Found the authorization server’s metadata.');
   return server;
 }
 
@@ -86,7 +89,7 @@ async function read<T>(url: string): Promise<T> {
 
 async function register(server: ServerMetadata, redirectUri: string): Promise<string> {
   const client = {
-    client_name: 'The check of the console',
+    client_name: 'Console connection test',
     application_type: 'web',
     redirect_uris: [redirectUri],
   };
@@ -120,12 +123,12 @@ export async function finishSignIn(steps: Steps): Promise<void> {
   steps.list?.scrollIntoView({ block: 'center' });
   const error = query.get('error');
   if (error !== null) {
-    throw new CheckProblem(`The answer was ${error}: ${query.get('error_description') ?? ''}`);
+    throw new CheckProblem(`Sign-in failed with ${error}: ${query.get('error_description') ?? ''}`);
   }
   if (query.get('state') !== pending.state || query.get('iss') !== pending.server.issuer) {
-    throw new CheckProblem('The answer belongs to another request or came from elsewhere.');
+    throw new CheckProblem('The response doesn’t belong to this test (wrong state or issuer).');
   }
-  steps.add('You consented, and the answer came back with its state and its issuer.');
+  steps.add('You consented. State and issuer match.');
   const tokens = await exchange(pending, query.get('code') ?? '', steps);
   try {
     await useToken(pending.url, tokens.access, steps);
@@ -138,13 +141,14 @@ export async function finishSignIn(steps: Steps): Promise<void> {
 async function useToken(url: string, token: string, steps: Steps): Promise<void> {
   const listed = await listTools(url, `Bearer ${token}`);
   const names = listed.result?.tools?.map(({ name }) => name) ?? [];
-  if (names.length === 0) throw new CheckProblem(`It lists no tool: ${listed.problem ?? ''}`);
-  steps.add(`With the token it lists its tool: ${names.join(', ')}.`);
+  if (names.length === 0)
+    throw new CheckProblem(`The server lists no tools: ${listed.problem ?? ''}`);
+  steps.add(`With the token the server lists its tool: ${names.join(', ')}.`);
   const { result } = await callSearch(url, `Bearer ${token}`);
   if (result?.structuredContent?.result === undefined) {
     throw new CheckProblem(`The search failed: ${result?.content?.[0]?.text ?? 'no answer'}`);
   }
-  steps.add('A search was made. It cost 1 credit of the account that you chose.');
+  steps.add('Ran one search. It cost 1 credit of the account you chose.');
 }
 
 interface Tokens {
@@ -170,7 +174,7 @@ async function exchange(pending: Pending, code: string, steps: Steps): Promise<T
   if (reply.access_token === undefined) {
     throw new CheckProblem(`It gave no token: ${reply.error_description ?? response.status}`);
   }
-  steps.add(`It gave a token for ${reply.scope ?? ''}, good for ${reply.expires_in ?? 0} seconds.`);
+  steps.add(`Got a token for ${reply.scope ?? ''}, valid for ${reply.expires_in ?? 0} seconds.`);
   return { access: reply.access_token, refresh: reply.refresh_token };
 }
 

@@ -17,7 +17,7 @@ async function signAndSend(form: HTMLFormElement): Promise<void> {
   const say = (text: string) => state?.replaceChildren(text);
   if (button) button.disabled = true;
   try {
-    say('Your wallet asks you to sign a message …');
+    say('Sign the message in your wallet …');
     const { nonce, signature } = await signChallenge(form.dataset.challenge ?? '');
     set(form, 'nonce', nonce);
     set(form, 'signature', signature);
@@ -54,5 +54,5 @@ function hexOf(text: string): string {
 
 function messageOf(error: unknown): string {
   if (error instanceof WalletProblem) return error.message;
-  return isDeclined(error) ? 'You declined in the wallet.' : 'The wallet did not sign.';
+  return isDeclined(error) ? 'You declined in the wallet.' : 'The wallet didn’t sign.';
 }

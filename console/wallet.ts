@@ -45,7 +45,7 @@ export async function fetchPaying(
   const header = first.headers.get('PAYMENT-REQUIRED');
   if (first.status !== 402 || header === null) return first;
   const challenge = JSON.parse(atob(header)) as Challenge;
-  say('Your wallet asks you to sign the payment …');
+  say('Sign the payment in your wallet …');
   const payment = btoa(JSON.stringify(await paymentFor(challenge)));
   say('Paying …');
   return sendPaid(
@@ -73,7 +73,8 @@ export async function paymentFor({ resource, accepts }: Challenge): Promise<obje
   const wallet = window.ethereum;
   if (!wallet) throw new WalletProblem('This browser has no wallet.');
   const accepted = accepts.find(({ scheme }) => scheme === 'exact');
-  if (!accepted) throw new WalletProblem('The server asks for a payment that is not known here.');
+  if (!accepted)
+    throw new WalletProblem('This page doesn’t support the payment that the server asks for.');
   const [from] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
   if (from === undefined) throw new WalletProblem('The wallet has no account.');
   const chainId = Number(accepted.network.split(':')[1]);

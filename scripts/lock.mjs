@@ -1,6 +1,8 @@
 // node scripts/lock.mjs: tidies package-lock.json after `npm install`. Removes download addresses,
 // so that everyone's own registry is asked, and completes the entries of binaries for platforms
-// that the writing machine could not see, without which `npm ci` refuses the file elsewhere.
+// that the writing machine could not see, without which `npm ci` refuses the file elsewhere. Asks the
+// registry for hashes that are missing, and names the packages that it does not know.
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './steps.mjs';
@@ -49,6 +51,28 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     };
   }
 }
+
+/** The hash that the registry knows for a package, if it knows the package. */
+function integrityOf(name, version) {
+  try {
+    const args = ['view', `${name}@${version}`, 'dist.integrity'];
+    return execFileSync('npm', args, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return '';
+  }
+}
+
+for (const [path, entry] of Object.entries(lock.packages)) {
+  if (path === '' || entry.link || entry.integrity) continue;
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const integrity = integrityOf(name, entry.version);
+  if (integrity) entry.integrity = integrity;
+  else console.error(`${name}@${entry.version}: the registry tells no hash`);
+}
+
 const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1));
 lock.packages = Object.fromEntries(sorted);
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);

@@ -38,6 +38,12 @@ export interface SearchLimits {
 /** How a search came to its end: `complete` looked at everything that could matter. */
 export type SearchEnd = 'complete' | 'deadline' | 'postings';
 
+/**
+ * What the phrases in quotes did: there were none, every page had to hold them, or too few pages do
+ * and others follow those that do.
+ */
+export type PhraseUse = 'none' | 'required' | 'preferred';
+
 export interface SearchOutcome {
   readonly results: readonly SearchResultItem[];
   readonly metrics: SearchMetrics;
@@ -45,6 +51,7 @@ export interface SearchOutcome {
 
 export interface SearchMetrics {
   readonly ended: SearchEnd;
+  readonly phrases: PhraseUse;
   /** Postings decoded, or 0 where the engine does not say. */
   readonly postings: number;
 }

@@ -1,8 +1,11 @@
 // npm run bench:gateway: the gateway beside a bare Express route, beside search-core itself, and
-// beside the reference middleware with its facilitator, in one run. Ratios are what counts: both
-// sides of each run in turn on the same machine.
+// beside the reference middleware with its facilitator, in one run, in every way to pay. Ratios are
+// what counts: both sides of each run in turn on the same machine.
 //
-//   npm run bench:gateway -- [--seconds N] [--payers 1,16,64] [--rpc-ms N] [--json]
+//   npm run bench:gateway -- [--seconds N] [--payers 1,16,64] [--rpc-ms N] [--only PART]
+//     [--searches 100,1000] [--json]
+//
+// PART is rates, payments, channels or gas; --searches are those of each channel whose gas is counted.
 //
 // --rpc-ms makes every JSON-RPC answer, of both sides, N milliseconds later (default 0).
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -24,6 +27,8 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '10' },
     payers: { type: 'string', default: '1,16,64' },
     'rpc-ms': { type: 'string', default: '0' },
+    only: { type: 'string' },
+    searches: { type: 'string', default: '100,1000' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -46,7 +51,20 @@ const core = await startModule('../../dist/search-core/main.js', {
   env: { SEARCH_CORE_LISTEN: '127.0.0.1:0', SEARCH_CORE_INDEX: index },
 });
 const ports = { PORT: '0', API_PORT: '0', OPS_PORT: '0', SEARCH_CORE_URL: core.url };
-const report = { rates: await rates(), payments: await payments() };
+const { channelRows, gasRows } = await import('./channels.mjs');
+const counts = values.payers.split(',').map(Number);
+const surroundings = { folder, ports, core, say };
+const parts = {
+  rates,
+  payments,
+  channels: () => channelRows({ ...surroundings, counts, seconds }),
+  gas: () =>
+    gasRows({ ...surroundings, channels: 64, searches: values.searches.split(',').map(Number) }),
+};
+const report = {};
+for (const [name, run] of Object.entries(parts)) {
+  if (values.only === undefined || values.only === name) report[name] = await run();
+}
 await core.stop();
 rmSync(folder, { recursive: true, force: true });
 if (values.json) console.log(JSON.stringify(report, null, 2));
@@ -124,7 +142,7 @@ async function rates() {
 async function payments() {
   const rows = [];
   say('\nblocks of 2 s; one payer sends one search after the other');
-  for (const count of values.payers.split(',').map(Number)) {
+  for (const count of counts) {
     const mine = await paid('search402', count);
     const peer = await paid('reference', count);
     const ratio = peer.perSecond > 0 ? mine.perSecond / peer.perSecond : Infinity;

@@ -1,6 +1,7 @@
 // Starting what is measured as processes of their own, so that the load generator's work is not in
 // the figures.
 import { fork, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const file = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -15,7 +16,12 @@ export function startModule(path, { args = [], env = {} } = {}) {
   running.add(child);
   return new Promise((resolve, reject) => {
     child.once('message', ({ port, url }) =>
-      resolve({ url: url ?? `http://127.0.0.1:${port}`, stop: () => stop(child) }),
+      resolve({
+        url: url ?? `http://127.0.0.1:${port}`,
+        child,
+        cpuMs: () => cpuMs(child.pid),
+        stop: () => stop(child),
+      }),
     );
     child.once('exit', (code) => reject(new Error(`${path} ended with ${code}`)));
   });
@@ -35,10 +41,18 @@ export function startGateway(env) {
       output += chunk;
       const [, url] = /is running at (\S+)/.exec(output) ?? [];
       const [, opsUrl] = /metrics, health +(\S+)\/metrics/.exec(output) ?? [];
-      if (output.includes('Stop with') && url) resolve({ url, opsUrl, stop: () => stop(child) });
+      if (output.includes('Stop with') && url) {
+        resolve({ url, opsUrl, cpuMs: () => cpuMs(child.pid), stop: () => stop(child) });
+      }
     });
     child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}: ${output}`)));
   });
+}
+
+/** Milliseconds of processor time that a process has used (proc(5), at 100 ticks a second). */
+function cpuMs(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function stop(child) {

@@ -2,6 +2,7 @@
 // (docs.jsonl, queries.tsv, qrels.tsv), for BM25F alone and with ordered nearness.
 // Or: -- --pages FILE.jsonl[.gz] --queries FILE.json [--half even|odd]: MRR@10 of each query's target,
 // by class; of the queries at even or odd positions only: choose constants on one half, report the other.
+// --index DIR keeps the index there and uses it again.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     pages: { type: 'string' },
     queries: { type: 'string' },
     half: { type: 'string' },
+    index: { type: 'string' },
   },
 });
 await ensureInstalled();
@@ -52,7 +54,7 @@ async function collection(directory, path) {
     if (!judged.has(query)) judged.set(query, new Map());
     judged.get(query).set(id, Number(grade));
   }
-  const rank = await search.open(directory, pagesOf(join(path, 'docs.jsonl')));
+  const rank = await search.open(directory, () => pagesOf(join(path, 'docs.jsonl')));
   const found = { BM25F: [], 'with nearness': [] };
   for (const [query, text] of rows(join(path, 'queries.tsv'))) {
     const grades = judged.get(query);
@@ -78,7 +80,7 @@ async function collection(directory, path) {
 }
 
 async function targets(directory, pages, queries) {
-  const rank = await search.open(directory, pagesOf(pages));
+  const rank = await search.open(directory, () => pagesOf(pages));
   for (const [name, list] of Object.entries(queriesOf(queries))) {
     const isAsked = (at) =>
       values.half === undefined || (at % 2 === 0) === (values.half === 'even');
@@ -99,11 +101,11 @@ async function targets(directory, pages, queries) {
   }
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'search402-relevance-'));
+const directory = values.index ?? mkdtempSync(join(tmpdir(), 'search402-relevance-'));
 try {
   if (values.collection) await collection(directory, values.collection);
   else if (values.pages && values.queries) await targets(directory, values.pages, values.queries);
   else console.error('usage: npm run bench:relevance -- --collection DIR');
 } finally {
-  rmSync(directory, { recursive: true });
+  if (!values.index) rmSync(directory, { recursive: true });
 }

@@ -38,7 +38,14 @@ export async function explain(books: AuditBooks, name: string, isJson: boolean):
       continue;
     }
     const transactions = intents.flatMap(({ relayer, nonce, transactions: signed }) =>
-      signed.map(({ hash, signedAt }) => ({ hash, relayer, nonce: String(nonce), signedAt })),
+      signed.map(({ hash, signedAt, cost }) => ({
+        ...{ hash, relayer, nonce: String(nonce), signedAt },
+        ...(cost && {
+          gasUsed: String(cost.gasUsed),
+          gasPriceWei: String(cost.gasPrice),
+          publishingFeeWei: String(cost.publishingFee),
+        }),
+      })),
     );
     console.log(JSON.stringify({ ...paymentJson(payment), transactions }));
   }

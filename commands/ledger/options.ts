@@ -101,7 +101,7 @@ function commandOf(
     case 'export':
       return { kind: 'export' };
     default:
-      throw new UsageError(`there is no command ${command}`);
+      throw new UsageError(`unknown command ${command}`);
   }
 }
 

@@ -13,7 +13,7 @@ export function checkOptions({ values }: Given<typeof OPTIONS>): CheckOptions {
   const gateway = values.url ?? dev.gatewayUrl;
   const api = values['api-url'] ?? dev.apiUrl ?? gateway;
   if (gateway === undefined || api === undefined) {
-    throw new UsageError('there is no data/dev.json: run npm start first, or give --url.');
+    throw new UsageError('data/dev.json not found. Run npm start first, or pass --url.');
   }
   const privateKey = valueOf(values['wallet-env']) ?? dev.payerPrivateKey;
   return {

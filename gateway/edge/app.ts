@@ -87,7 +87,7 @@ const BUG = refuse(
 /** Errors that are no bugs: a path that cannot be decoded, and a database out of reach. */
 function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof URIError) {
-    return refuse('malformed_request', 'The path is not well-formed.');
+    return refuse('malformed_request', 'The path isn’t valid.');
   }
   if (error instanceof Error && 'refusal' in error && isRefusal(error.refusal))
     return error.refusal;

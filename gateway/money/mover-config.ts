@@ -64,5 +64,10 @@ export function moverConfig(values: MoneySettings): RelayerConfig | FacilitatorC
       'PRECONFIRMATIONS=on is for own relayers: leave it out, or leave out FACILITATOR_URL.',
     ]);
   }
+  if (facilitator && values.CHANNELS) {
+    throw new ConfigError([
+      'CHANNELS=on is for own relayers: leave it out, or leave out FACILITATOR_URL.',
+    ]);
+  }
   return relayer ?? facilitator;
 }

@@ -1,5 +1,9 @@
 import { z } from 'zod';
 import {
+  WITHDRAW_DELAY_SECONDS_MAX,
+  WITHDRAW_DELAY_SECONDS_MIN,
+} from '../../contracts-abi/batch-settlement.js';
+import {
   account,
   accounts,
   httpUrl,
@@ -64,6 +68,24 @@ export const MONEY_SETTINGS = {
   SETTLEMENT_WAIT_MS: integer(100, 120_000, 20_000),
   /** Seconds for which the reply to a settled payment can be fetched again. */
   REPLY_RETENTION_SECONDS: integer(60, 604_800, 3600),
+  /** Whether channels are open: a deposit, then a signed voucher for each search. */
+  CHANNELS: switched('off'),
+  /** Seconds from the start of a payer's withdrawal until it can finish: we claim within them. */
+  CHANNEL_WITHDRAW_DELAY_SECONDS: integer(
+    WITHDRAW_DELAY_SECONDS_MIN,
+    WITHDRAW_DELAY_SECONDS_MAX,
+    86_400,
+  ),
+  /** The least deposit into a channel, in USD; more where gas asks for more. */
+  CHANNEL_MIN_DEPOSIT_USD: usd('0.05'),
+  /** What may be spent of a deposit before its block is safe, in USD. */
+  CHANNEL_UNSAFE_USD: usd('0.01'),
+  /** Searches for which a payer may sign ahead: as many may be in flight on one channel. */
+  CHANNEL_WINDOW: integer(1, 1024, 64),
+  /** The share of a channel's money that its gas may cost, in hundredths: it decides when to claim. */
+  CHANNEL_COST_PERCENT: integer(1, 100, 5),
+  /** Seconds that a charged search waits for its claim at the most, where the claim pays for itself. */
+  CHANNEL_CLAIM_SECONDS: integer(60, 31_536_000, 604_800),
   /** Whether version 1 of x402 is spoken as well. */
   X402_V1: switched('off'),
 } as const;

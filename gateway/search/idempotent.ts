@@ -112,6 +112,6 @@ const REUSED = refuse(
 
 const PENDING = refuse(
   'idempotency_pending',
-  'The first search with this Idempotency-Key still runs. Send the same request again.',
+  'The first search with this Idempotency-Key is still running. Send the same request again.',
   { retryAfterSeconds: 1 },
 );

@@ -10,6 +10,7 @@ import type {
 } from '../money/payment/authorization.js';
 import type { CodeObjection } from '../money/payment/code-refusals.js';
 import type { SettlementOutcome } from '../money/settlement/outcome.js';
+import type { SearchReply } from './reply.js';
 import type { Turns } from './turns.js';
 
 /** Is this authorization good? The free rules first, the chain only after the ledger was asked. */
@@ -34,6 +35,12 @@ interface Reservation {
   readonly payment: Payment;
 }
 
+/** What is bought takes more than this payment, and has an answer of its own without it. */
+interface Answered {
+  readonly kind: 'answered';
+  readonly reply: SearchReply;
+}
+
 /** The books, as one paid search sees them. */
 export interface PaymentLedger {
   /** The payment of this authorization that was not released, if there is one. */
@@ -49,7 +56,7 @@ export interface PaymentLedger {
     binding: RequestBinding,
     requestId: string,
     paymentIdentifier: string | undefined,
-  ): Promise<Reservation>;
+  ): Promise<Reservation | Answered>;
   /**
    * The same for a payer that has code, which has one open payment at a time.
    * `deferred`: no payment of it is taken now.
@@ -60,7 +67,7 @@ export interface PaymentLedger {
     binding: RequestBinding,
     requestId: string,
     paymentIdentifier: string | undefined,
-  ): Promise<Reservation | { kind: 'deferred'; objection: CodeObjection }>;
+  ): Promise<Reservation | Answered | { kind: 'deferred'; objection: CodeObjection }>;
   /** Gives a reservation back before anything was signed; the authorization may be used again. */
   release(paymentId: string, reason: string): Promise<unknown>;
   /** Records the reply durably; from here on the payment will be settled, whoever is left. */
@@ -81,6 +88,17 @@ export interface PaymentSettlement {
   /** Waits for the outcome of a payment that somebody else serves. */
   outcome(paymentId: string, options: { waitMs: number }): Promise<SettlementOutcome>;
 }
+
+/**
+ * What is handed over for a settled payment, where the ledger does not keep it.
+ *
+ * `presenter` is `payer` where the payer's wallet has just signed something that nobody else has,
+ * and `bearer` where the authorization may have been read off the chain, signature and all.
+ */
+export type Deliver = (
+  payment: Payment,
+  presenter: 'payer' | 'bearer',
+) => Promise<StoredReply | Refusal>;
 
 export interface PaidSearchParts<Presented> {
   /** The payer's own id of the payment (x402 extension payment-identifier), where it sent one. */

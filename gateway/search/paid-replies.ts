@@ -1,4 +1,4 @@
-import { refuse, type Refusal } from '../ground/domain/refusal.js';
+import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import type { Payment, StoredReply } from '../money/ledger/payment.js';
 import type { SettlementOutcome } from '../money/settlement/outcome.js';
 import { refused, type SearchReply } from './reply.js';
@@ -6,7 +6,7 @@ import { refused, type SearchReply } from './reply.js';
 /** Seconds after which a caller is asked to send the same payment again: one Base block. */
 const RETRY_SECONDS = 2;
 
-export const FOREIGN = refuse('payment_invalid', 'The signature is not the payer’s.', {
+export const FOREIGN = refuse('payment_invalid', 'The signature doesn’t match the payer.', {
   reason: 'invalid_exact_evm_signature',
 });
 
@@ -24,14 +24,15 @@ export const CONFLICT = refuse(
 /** What the payer is told, by what became of the payment. */
 export function conclude(
   payment: Payment,
-  reply: StoredReply | undefined,
+  reply: StoredReply | Refusal | undefined,
   outcome: SettlementOutcome,
-  requestId = reply?.requestId ?? payment.id,
+  requestId: string,
 ): SearchReply {
   const { chainId, from: payer, value: amount } = payment.authorization;
   switch (outcome.kind) {
     case 'settled': {
       if (!reply) return refused(requestId, EXPIRED);
+      if (isRefusal(reply)) return refused(requestId, reply);
       const receipt = { chainId, payer, transaction: outcome.transaction, amount };
       return { kind: 'results', requestId: reply.requestId, body: reply.body, receipt };
     }
@@ -53,11 +54,13 @@ export function conclude(
 }
 
 /** Nobody reads it. */
-export const GONE = refuse('service_unavailable', 'The caller has gone.', { retryAfterSeconds: 1 });
+export const GONE = refuse('service_unavailable', 'The caller disconnected.', {
+  retryAfterSeconds: 1,
+});
 
 const EXPIRED = refuse(
   'payment_invalid',
-  'This authorization paid for a search whose reply is no longer kept. Sign a new one.',
+  'This authorization paid for a search whose reply has been deleted. Sign a new one.',
   { reason: 'invalid_exact_evm_nonce_already_used' },
 );
 
@@ -68,7 +71,7 @@ export const RELEASED = refuse(
 );
 
 function settlementFailed(reason: string): Refusal {
-  const detail = `The payment could not be settled (${reason}); nothing was moved by us and no results are delivered.`;
+  const detail = `The payment couldn’t be settled (${reason}). We moved no money and there are no results.`;
   return refuse('settlement_failed', detail, { reason });
 }
 

@@ -5,7 +5,7 @@ import type { Payment, RequestBinding } from '../money/ledger/payment.js';
 import { keyText, type CheckedAuthorization } from '../money/payment/authorization.js';
 import { refuseCodePayer } from '../money/payment/code-refusals.js';
 import type { RunContext, RunSearch } from './answer.js';
-import type { PaidSearchParts } from './paid-ports.js';
+import type { Deliver, PaidSearchParts } from './paid-ports.js';
 import { BOUND, conclude, CONFLICT, FOREIGN, GONE, RELEASED } from './paid-replies.js';
 import { refused, type SearchReply } from './reply.js';
 import { createSharedWork } from './shared-work.js';
@@ -20,6 +20,10 @@ interface Purchase<Asked> {
   readonly place: Place;
   readonly request: Asked;
   readonly run: (request: Asked, context: RunContext) => ReturnType<RunSearch>;
+  /** Absent where the reply that `run` gave is what was bought. */
+  readonly deliver?: Deliver;
+  /** What `deliver` asks a bearer for: only who names the same shares in one reply. */
+  readonly secret?: string;
   readonly requestId: string;
   /** What this caller may still have asked of the chain. */
   readonly allowance: ChainAllowance;
@@ -60,7 +64,9 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
         // The chain has just judged this payer's signature; the new authorization is not used.
         if (reservation.payment.binding !== binding) return refused(requestId, CONFLICT);
         purchase.place.leave();
-        return concludeOther(reservation.payment, requestId);
+        return concludeOther(reservation.payment, purchase, 'payer');
+      case 'answered':
+        return reservation.reply;
       case 'deferred':
         return refused(requestId, refuseCodePayer(reservation.objection));
     }
@@ -85,12 +91,12 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
     const other = await ledger.findIdentified(authorization.from, identifier);
     if (other?.binding !== binding) return refused(requestId, refusal);
     purchase.place.leave();
-    return concludeOther(other, requestId);
+    return concludeOther(other, purchase, 'bearer');
   };
 
   const serve = async (
     payment: Payment,
-    { request, run, place }: Purchase<Asked>,
+    { request, run, place, deliver }: Purchase<Asked>,
     context: RunContext,
   ): Promise<SearchReply> => {
     const { requestId } = context;
@@ -107,7 +113,10 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
     place.leave();
     // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.
     if (served.kind === 'refused') return refused(requestId, RELEASED);
-    return conclude(payment, reply, await settlement.settle(payment.id, wait));
+    const outcome = await settlement.settle(payment.id, wait);
+    const delivered =
+      deliver && outcome.kind === 'settled' ? await deliver(payment, 'payer') : reply;
+    return conclude(payment, delivered, outcome, requestId);
   };
 
   /** Somebody was here before with the same authorization: wait for that outcome, reply with it. */
@@ -116,13 +125,18 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
     if (!isPayer(authorization, payment)) return refused(requestId, FOREIGN);
     if (payment.binding !== binding) return refused(requestId, BOUND);
     purchase.place.leave();
-    return concludeOther(payment, requestId);
+    return concludeOther(payment, purchase, 'bearer');
   };
 
   /** Waits for the outcome of a payment that another request brings about. */
-  const concludeOther = async (payment: Payment, requestId: string): Promise<SearchReply> => {
+  const concludeOther = async (
+    payment: Payment,
+    { deliver, requestId }: Purchase<Asked>,
+    presenter: 'payer' | 'bearer',
+  ): Promise<SearchReply> => {
     const outcome = await settlement.outcome(payment.id, wait);
-    const reply = outcome.kind === 'settled' ? outcome.reply : undefined;
+    if (outcome.kind !== 'settled') return conclude(payment, undefined, outcome, requestId);
+    const reply = deliver ? await deliver(payment, presenter) : outcome.reply;
     return conclude(payment, reply, outcome, requestId);
   };
 
@@ -131,7 +145,7 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
     purchase: Omit<Purchase<Asked>, 'authorization' | 'identifier' | 'place'>,
     signal: AbortSignal,
   ): Promise<SearchReply> => {
-    const { requestId, binding } = purchase;
+    const { requestId, binding, secret = '' } = purchase;
     const busy = settlement.sheds(turns.payments, turns.waitSeconds);
     if (busy) return refused(requestId, busy);
     const place = await turns.take();
@@ -142,7 +156,7 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
       if (signal.aborted) return refused(requestId, GONE);
       const authorization = await verifier.check(presented);
       if (isRefusal(authorization)) return refused(requestId, authorization);
-      const key = `${keyText(authorization)} ${authorization.signature} ${binding}`;
+      const key = `${keyText(authorization)} ${authorization.signature} ${binding} ${secret}`;
       const identifier = parts.identifierOf(presented);
       const role = { isFirst: false };
       const reply = shared.join(key, signal, (end) => {

@@ -35,6 +35,8 @@ export interface PaymentStatusParts {
   /** The authorization in the service's own token. */
   keyOf(proof: StatusProof): AuthorizationKey;
   find(key: AuthorizationKey): Promise<Payment | undefined>;
+  /** What a settled payment bought beside a search, for its payer; undefined where it did not. */
+  bought(payment: Payment): Promise<StoredReply | Refusal | undefined>;
   authorizationState(key: AuthorizationKey): Promise<AuthorizationState | undefined>;
 }
 
@@ -70,6 +72,14 @@ export function createPaymentInquiry(parts: PaymentStatusParts): PaymentInquiry 
     return outcome === 'yes' ? parts.keyOf(proof) : WRONG_PROOF;
   };
 
+  /** The reply that can be fetched now. A search's is in the books, a pack's is made again. */
+  const replyOf = async (payment: Payment): Promise<StoredReply | undefined> => {
+    if (payment.status !== 'settled' && payment.status !== 'final') return undefined;
+    const bought = await parts.bought(payment);
+    if (isRefusal(bought)) return undefined;
+    return bought ?? payment.reply;
+  };
+
   return {
     status: async (nonce, header, allowance) => {
       const key = await prove(nonce, header, allowance);
@@ -78,14 +88,19 @@ export function createPaymentInquiry(parts: PaymentStatusParts): PaymentInquiry 
       if (refusal) return refusal;
       // The chain first: what settles in between is then seen in the books.
       const state = await parts.authorizationState(key);
-      return reportOf(key, await parts.find(key), state);
+      const payment = await parts.find(key);
+      const reply = payment && (await replyOf(payment));
+      return reportOf(key, payment, { state, isReplayable: reply !== undefined });
     },
     reply: async (nonce, header, allowance) => {
       const key = await prove(nonce, header, allowance);
       if (isRefusal(key)) return key;
       const payment = await parts.find(key);
-      const replay = payment && replayOf(payment);
-      return replay ?? NO_REPLY;
+      const reply = payment && (await replyOf(payment));
+      if (!payment?.transaction || !reply) return NO_REPLY;
+      const { chainId, from: payer, value: amount } = payment.authorization;
+      const { transaction } = payment;
+      return { reply, receipt: { chainId, payer, transaction, amount } };
     },
   };
 }
@@ -106,7 +121,7 @@ const SPOKEN: Readonly<Record<PaymentStatus, PaymentReport['status']>> = {
 function reportOf(
   { from, nonce }: AuthorizationKey,
   payment: Payment | undefined,
-  state: AuthorizationState | undefined,
+  { state, isReplayable }: { state: AuthorizationState | undefined; isReplayable: boolean },
 ): PaymentReport {
   const status = payment ? SPOKEN[payment.status] : 'unknown';
   const transaction = payment?.transaction;
@@ -116,7 +131,7 @@ function reportOf(
     status,
     ...(transaction && { transaction }),
     mayBeCharged: mayBeCharged(payment, state),
-    replayable: payment !== undefined && replayOf(payment) !== undefined,
+    replayable: isReplayable,
     ...(state && { authorizationUsed: state.isUsed, chainTime: state.at }),
   };
 }
@@ -135,27 +150,16 @@ function mayBeCharged(
   return !(state && state.at >= payment.authorization.validBefore);
 }
 
-function replayOf({
-  status,
-  reply,
-  transaction,
-  authorization,
-}: Payment): { reply: StoredReply; receipt: Receipt } | undefined {
-  if ((status !== 'settled' && status !== 'final') || !reply || !transaction) return undefined;
-  const { chainId, from: payer, value: amount } = authorization;
-  return { reply, receipt: { chainId, payer, transaction, amount } };
-}
-
 const WRONG_PROOF = refuse(
   'invalid_payment_proof',
-  'Only its payer is told about a payment. Send a PAYMENT-PROOF header: the payer’s signature ' +
+  'Only the payer can ask about a payment. Send a PAYMENT-PROOF header: the payer’s signature ' +
     'over this nonce for this address, at most five minutes old.',
 );
 
 const OUT_OF_REACH = refuse(
   'chain_unavailable',
-  'The chain cannot be reached now, so the wallet’s signature cannot be checked. Ask again.',
+  'The chain can’t be reached, so we can’t check the wallet’s signature. Try again.',
   { retryAfterSeconds: 2 },
 );
 
-const NO_REPLY = refuse('not_found', 'No reply is kept for this payment.');
+const NO_REPLY = refuse('not_found', 'There’s no stored reply for this payment.');

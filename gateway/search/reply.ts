@@ -1,5 +1,6 @@
 import type { Refusal } from '../ground/domain/refusal.js';
 import type { RateState } from '../customers/limits/admission.js';
+import type { ChannelCorrection } from '../money/x402/channel-state.js';
 import type { Receipt } from '../money/x402/receipt.js';
 
 /** The outcome of one search, before HTTP or the tool protocol give it their form. */
@@ -29,6 +30,8 @@ export type SearchReply =
 /** The `error` member of the challenge that goes with a refusal. */
 export interface Offer {
   readonly error: string;
+  /** What a payer needs to know of its channel to go on. */
+  readonly correction?: ChannelCorrection;
 }
 
 /** A refusal; where a new payment may be made, with an offer to make it. */

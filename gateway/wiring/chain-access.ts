@@ -13,8 +13,9 @@ import { address, type Address } from '../ground/domain/units.js';
 import type { PartHealth } from '../ground/observe/health.js';
 import { type Lookout, startLookout } from '../ground/observe/lookout.js';
 import type { Metrics } from '../ground/observe/metrics.js';
-import { openRelayers } from './relayers.js';
-import { createLocalSigner, type Signer } from '../money/settlement/signer.js';
+import type { Authorizer } from '../money/claims/authorizer.js';
+import type { Signer } from '../money/settlement/signer.js';
+import { localRelayer, openRelayers, type RelayerKey } from './relayers.js';
 
 /** The chain on which payments are made, checked and ready. */
 export interface ChainAccess {
@@ -24,6 +25,8 @@ export interface ChainAccess {
   readonly payTo: Address;
   /** The accounts that send the transfers; none where a facilitator does. */
   readonly relayers: readonly Signer[];
+  /** The keys that channels may name to sign their claims: those of the relayers. */
+  readonly authorizers: readonly Authorizer[];
   readonly facilitator?: FacilitatorConfig;
   /** Milliseconds from block to block. */
   readonly blockTimeMs: number;
@@ -128,8 +131,8 @@ async function findChain(config: Config, log: Log): Promise<ChainSource> {
   const { mover } = chain;
   const how =
     'facilitatorUrl' in mover
-      ? { relayers: [], facilitator: mover }
-      : { relayers: await openRelayers(mover) };
+      ? { relayers: [], authorizers: [], facilitator: mover }
+      : keysOf(await openRelayers(mover));
   refusePublicAccounts(chain.payTo, how.relayers);
   return {
     rpcUrls: chain.rpcUrls,
@@ -138,6 +141,11 @@ async function findChain(config: Config, log: Log): Promise<ChainSource> {
     blockTimeMs: BASE_BLOCK_TIME_MS,
     stop: () => Promise.resolve(),
   };
+}
+
+/** What one key signs: transactions, and the claims of channels. */
+function keysOf(relayers: readonly RelayerKey[]) {
+  return { relayers, authorizers: relayers.map(({ authorizer }) => authorizer) };
 }
 
 /** @throws ConfigError when everybody knows the key of an account that real money would go to. */
@@ -170,7 +178,7 @@ async function startLocal(
   return {
     rpcUrls: [local.rpcUrl],
     payTo: address(local.payTo),
-    relayers: [createLocalSigner(local.relayerPrivateKey)],
+    ...keysOf([localRelayer(local.relayerPrivateKey)]),
     blockTimeMs,
     dev: local,
     stop: () => local.stop(),

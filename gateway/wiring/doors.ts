@@ -3,6 +3,7 @@ import { Router } from 'express';
 import { createApp } from '../edge/app.js';
 import { createDoor } from '../edge/http/door.js';
 import { healthRoutes, opsApp } from '../edge/http/ops.js';
+import { channelRoutes } from '../edge/http/channel-routes.js';
 import { paymentRoutes } from '../edge/http/payment-routes.js';
 import {
   closeAfterReplies,
@@ -18,6 +19,7 @@ import type { Search } from '../search/pipeline.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import type { Rooms } from './rooms.js';
+import { packDoor } from './pack-access.js';
 import { openToolAccess } from './tool-access.js';
 
 const SERVER_LIMITS = {
@@ -58,8 +60,17 @@ export async function openDoors(
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     receiptHeader: (receipt, version) => payments.wire.receiptHeader(receipt, version),
   });
+  const { refund } = payments;
+  const refunds = channelRoutes(
+    refund && {
+      refund,
+      admitAddress: (address) => access.limits.admitAddress(address, 'challenge'),
+      wire: payments.wire,
+    },
+  );
+  const packDesk = packDoor(config, { ...parts, clock, random });
   const routesFor = (face: Face) =>
-    (face === 'gateway' ? Router().use(inquiries) : Router())
+    (face === 'gateway' ? Router().use(inquiries).use(refunds).use(packDesk) : Router())
       .use(tools.routesFor(face))
       .use(face === 'gateway' ? people.consoleAndAccount : people.account);
   const appFor = (face: Face) =>

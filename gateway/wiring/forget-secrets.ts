@@ -1,4 +1,5 @@
 import { forgetSessions } from '../customers/people/prune.js';
+import { forgetPackKeys } from '../customers/packs/packs.js';
 import { forgetOauthSecrets } from '../edge/oauth/secrets.js';
 import type { Store } from '../ground/store/store.js';
 
@@ -6,4 +7,5 @@ import type { Store } from '../ground/store/store.js';
 export async function forgetSecrets(store: Store): Promise<void> {
   await forgetSessions(store);
   await forgetOauthSecrets(store);
+  await forgetPackKeys(store);
 }

@@ -21,6 +21,8 @@ export interface Mover {
     Settlement,
     'start' | 'observe' | 'admits' | 'sheds' | 'settle' | 'outcome' | 'health' | 'drain'
   >;
+  /** Sends what is no payment; absent where a facilitator moves the money. */
+  readonly sender?: Pick<Settlement, 'freeRelayer' | 'send'>;
   /**
    * Whether it would move the money of this new payment, which the chain has found good; and what
    * it found out about a payer that has code.
@@ -69,6 +71,7 @@ export function openMover(
     chain.heads?.listen(() => settlement.hint());
     return {
       settlement,
+      sender: settlement,
       admit: ({ authorization, payerCode }) => settlement.admitPayer(authorization, payerCode),
     };
   }

@@ -2,6 +2,9 @@ import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
+import type { Packs } from '../customers/packs/packs.js';
+import type { PackSize } from '../customers/packs/sizes.js';
+import type { PackSales } from '../edge/http/pack-routes.js';
 import { isRefusal } from '../ground/domain/refusal.js';
 import { createLedger } from '../money/ledger/ledger.js';
 import { lookUpPayment } from '../money/ledger/lookup.js';
@@ -13,13 +16,17 @@ import type { ChainFacts } from '../money/payment/on-chain.js';
 import { createCodeLookup, createPayerGate } from '../money/payment/code-lookup.js';
 import { createStatusProofCheck } from '../money/payment/status-proof.js';
 import { createVerifier, type Sale } from '../money/payment/verifier.js';
+import type { SearchRequest } from '../../search-core/contract.js';
+import { openChannels, type Channels } from './channels.js';
 import { createPaidSearch } from '../search/paid.js';
+import type { Verifier } from '../search/paid-ports.js';
 import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
 import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
 import type { BlockFacts } from '../money/settlement/chain.js';
 import { codePayerLimits, openMover, type Mover } from './mover.js';
 import type { SettlementHealth } from '../money/settlement/health.js';
+import { warnIfUnderpriced } from './price-warning.js';
 import { openSearchPrice } from './search-price.js';
 import type { Store } from '../ground/store/store.js';
 import {
@@ -28,7 +35,9 @@ import {
   type PresentedPayment,
 } from '../money/x402/payment.js';
 import type { PaymentTerms, Resource } from '../money/x402/terms.js';
-import { createTopUpPayments, type TopUpPresented } from './top-up-payments.js';
+import { createPackPayments, deliverPack } from './pack-payments.js';
+import type { SalePresented } from './sale.js';
+import { createTopUpPayments } from './top-up-payments.js';
 import { createWire, type CurrentOffer } from './x402-wire.js';
 
 /** The payment side of the service, from the quote to the receipt. */
@@ -39,7 +48,10 @@ export interface Payments extends Pick<
   readonly wire: PaymentWire;
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
+  /** Gives back what is left in a channel; absent where channels are off. */
+  readonly refund?: Channels['refund'];
   readonly topUps: TopUpPayments;
+  readonly payForPack: PackSales['pay'];
   /** What a payer may ask about a payment. */
   readonly inquiry: PaymentInquiry;
   /** A line for each relayer, or for the facilitator, for the operator. */
@@ -60,6 +72,7 @@ export async function openPayments(
   config: Config,
   parts: {
     store: Store;
+    packs: Packs;
     chain: ChainAccess;
     publicUrl: string;
     clock: Clock;
@@ -83,7 +96,6 @@ export async function openPayments(
     mimeType: 'application/json',
   };
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
-  const { offer } = price;
   const ledger = createLedger({
     ...{ store, clock, random, owner: random.uuid() },
     codePayerLimits: codePayerLimits(config),
@@ -96,7 +108,7 @@ export async function openPayments(
   const verifier = createVerifier({
     chain: chain.client,
     clock,
-    offer,
+    offer: price.offer,
     honours: price.honours,
     limits: {
       settleMarginSeconds: SETTLE_MARGIN_SECONDS,
@@ -110,6 +122,20 @@ export async function openPayments(
   const code = createCodeLookup(chain.client, clock, VERIFY_DEADLINE_MS);
   const objectionToPayer = createPayerGate(code);
   const turns = new Turns(clock);
+  const confirm: Verifier<PresentedPayment>['confirm'] = async (authorization, allowance) => {
+    const objection = await objectionToPayer(authorization, allowance);
+    if (objection) return objection;
+    const confirmed = await verifier.confirm(authorization);
+    if (isRefusal(confirmed)) return confirmed;
+    settlement.observe(blockOf(confirmed.facts));
+    // The chain has just told what the relayers have.
+    const refusal = settlement.admits(confirmed.authorization, turns.active);
+    if (refusal) return refusal;
+    const codePayer = await mover.admit(confirmed);
+    if (isRefusal(codePayer)) return codePayer;
+    return { ...(codePayer && { codePayer }) };
+  };
+  const paid = { ledger, settlement, turns, settlementWaitMs: config.SETTLEMENT_WAIT_MS };
   /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
   const paidFor = <Presented, Asked>(
     read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
@@ -121,41 +147,44 @@ export async function openPayments(
           const { payment, sale } = read(presented);
           return verifier.check(payment, sale);
         },
-        confirm: async (authorization, allowance) => {
-          const objection = await objectionToPayer(authorization, allowance);
-          if (objection) return objection;
-          const confirmed = await verifier.confirm(authorization);
-          if (isRefusal(confirmed)) return confirmed;
-          settlement.observe(blockOf(confirmed.facts));
-          // The chain has just told what the relayers have.
-          const refusal = settlement.admits(confirmed.authorization, turns.active);
-          if (refusal) return refusal;
-          const codePayer = await mover.admit(confirmed);
-          if (isRefusal(codePayer)) return codePayer;
-          return { ...(codePayer && { codePayer }) };
-        },
+        confirm,
       },
-      ledger,
-      settlement,
-      turns,
-      settlementWaitMs: config.SETTLEMENT_WAIT_MS,
+      ...paid,
     });
-  const buyTopUp = paidFor<TopUpPresented, TopUpOrder>(({ payment, offered }) => ({
+  const soldFor = ({ payment, offered }: SalePresented) => ({
     payment,
     sale: { offer: () => offered },
+  });
+  const { sender } = mover;
+  const channels =
+    sender && (await openChannels(config, { ...parts, paid, confirm, terms, sender }));
+  const offer: CurrentOffer = () => ({ ...price.offer(), ...channels?.offer() });
+  const searchForTransfer = paidFor<PresentedPayment, SearchRequest>((payment) => ({
+    payment,
+    sale: price,
   }));
+  const { publicUrl, packs } = parts;
+  const sold = { terms, publicUrl };
+  const buyTopUp = paidFor<SalePresented, TopUpOrder>(soldFor);
+  const buyPack = paidFor<SalePresented, PackSize>(soldFor);
   return {
     wire: createWire(offer, config.X402_V1),
     offer,
+    ...(channels && { refund: channels.refund }),
     inquiry: openInquiry(config, parts),
-    topUps: createTopUpPayments({ store, terms, publicUrl: parts.publicUrl, buy: buyTopUp }),
+    topUps: createTopUpPayments({ ...sold, store, buy: buyTopUp }),
+    payForPack: createPackPayments({ ...sold, packs, random, buy: buyPack }),
     readPayment: (version, value) =>
       version === 2 ? decodePaymentSignature(value) : decodePaymentV1(value),
-    searchForPayment: paidFor((payment) => ({ payment, sale: price })),
-    figures: () => figuresOf(settlement.health()),
+    searchForPayment: (payment, purchase, signal) =>
+      channels?.takes(payment)
+        ? channels.search(payment, purchase, signal)
+        : searchForTransfer(payment, purchase, signal),
+    figures: () => [...figuresOf(settlement.health()), ...(channels?.figures() ?? [])],
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       await price.stop();
+      await channels?.stop();
       const open = await settlement.drain({ deadlineMs });
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },
@@ -165,7 +194,7 @@ export async function openPayments(
 /** Answers payers about the payments in the books, of a search or of credits. */
 function openInquiry(
   config: Config,
-  { store, chain, publicUrl, clock }: Parameters<typeof openPayments>[1],
+  { store, packs, chain, publicUrl, clock }: Parameters<typeof openPayments>[1],
 ): PaymentInquiry {
   const { client, chainId, asset } = chain;
   const { origin: audience } = new URL(publicUrl);
@@ -175,6 +204,7 @@ function openInquiry(
     checkProof: createStatusProofCheck({ client, chainId, audience, contractWallets }),
     keyOf: ({ payer, nonce }) => ({ chainId, asset, from: payer, nonce }),
     find: (key) => lookUpPayment(store, key),
+    bought: (payment) => deliverPack(packs, payment, { kind: 'payer' }),
     authorizationState: (key) => readAuthorizationState(client, key),
   });
 }
@@ -211,24 +241,6 @@ function measure(settlement: Mover['settlement'], metrics: Pick<Metrics, 'gauge'
     'balance_eth',
     'Gas money of all relayers',
     sum((lane) => Number(lane.balanceWei) / 1e18),
-  );
-}
-
-/** Gas of one transfer that shares no transaction, on USDC behind its proxy. */
-const GAS_ALONE = 85_700n;
-
-/** Tells the operator when a payment brings in less than its transfer costs. */
-async function warnIfUnderpriced(
-  config: Config,
-  { chain, log }: { chain: ChainAccess; log: Log },
-): Promise<void> {
-  const gasPrice = BigInt((await chain.client.request('eth_gasPrice', [])) as string);
-  const costUsd = (Number(gasPrice * GAS_ALONE) / 1e18) * config.ETH_USD;
-  const priceUsd = Number(config.PRICE_USD) / 1e6;
-  if (costUsd <= priceUsd) return;
-  log.warn(
-    { priceUsd, costUsd: Number(costUsd.toPrecision(3)), ethUsd: config.ETH_USD },
-    'the price of a search does not cover the gas of a transfer that goes alone; raise PRICE_USD',
   );
 }
 

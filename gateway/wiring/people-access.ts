@@ -8,6 +8,7 @@ import { openPeople, type People } from '../customers/people/people.js';
 import { paymentsInFlight, revenueByDay } from '../customers/credits/revenue.js';
 import { openTeam, type Team } from '../customers/people/team.js';
 import { openWallets, type WalletProof } from '../customers/people/wallets.js';
+import { prolongPack } from '../customers/packs/holders.js';
 import { openTopUps, type TopUpPayments } from '../customers/credits/top-up.js';
 import { usageRecorder } from '../customers/usage/recorder.js';
 import { usageReport } from '../customers/usage/report.js';
@@ -40,6 +41,8 @@ interface PeopleSettings {
   readonly walletProof?: WalletProof;
   /** Of one credit, in atomic USDC. */
   readonly priceUnits: UsdcUnits;
+  /** How long the key of a pack works after it was bought or topped up, in milliseconds. */
+  readonly packLifetimeMs: number;
   readonly bodyLimits: BodyLimits;
 }
 
@@ -69,7 +72,7 @@ export async function openPeopleAccess(
   money: {
     topUpPayments?: TopUpPayments;
     /** Lines for the operator's page, about what only `main` knows. */
-    figures?: () => readonly Figure[];
+    figures?: () => Promise<readonly Figure[]>;
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
@@ -83,7 +86,13 @@ export async function openPeopleAccess(
   const accounts = openAccounts(store, clock, access.keys);
   const recorder = usageRecorder(store, clock, log);
   const payments = money.topUpPayments;
-  const topUps = payments && openTopUps(store, clock, { payments, priceUnits });
+  const topUps =
+    payments &&
+    openTopUps(store, clock, {
+      ...{ payments, priceUnits },
+      onBooked: (tx, accountId) =>
+        prolongPack(tx, accountId, clock.now() + settings.packLifetimeMs),
+    });
   const usage = usageReport(store);
 
   const common = { clock, accounts, usage, ...(topUps && { topUps }) };
@@ -133,13 +142,13 @@ const REVENUE_DAYS = 90;
 function operatorFacts(
   store: Store,
   clock: Clock,
-  figures: () => readonly Figure[],
+  figures: () => Promise<readonly Figure[]>,
 ): OperatorFacts {
   return {
     revenue: () => revenueByDay(store, clock.now(), REVENUE_DAYS),
     figures: async () => [
       { name: 'Payments in flight', value: String(await paymentsInFlight(store)) },
-      ...figures(),
+      ...(await figures()),
     ],
   };
 }

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { BASE_CHAIN_ID } from '../../contracts-abi/addresses.js';
 import { ConfigError } from '../ground/setting-kinds.js';
 import type { RelayerConfig } from '../money/mover-config.js';
 import type { Hex } from '../ground/domain/units.js';
+import {
+  createLocalAuthorizer,
+  createRemoteAuthorizer,
+  type Authorizer,
+} from '../money/claims/authorizer.js';
 import { openKeystore } from '../money/settlement/keystore.js';
 import { createRemoteSigner } from '../money/settlement/remote-signer.js';
 import { createLocalSigner, type Signer } from '../money/settlement/signer.js';
@@ -9,17 +15,29 @@ import { createLocalSigner, type Signer } from '../money/settlement/signer.js';
 /** Milliseconds for one signature of a signer behind HTTP. */
 const SIGNATURE_MS = 5000;
 
+/** A relayer's key: it signs transactions, and claims and refunds of the channels that name it. */
+export interface RelayerKey extends Signer {
+  readonly authorizer: Authorizer;
+}
+
+/** A relayer whose key is in this process. */
+export function localRelayer(key: Hex): RelayerKey {
+  return { ...createLocalSigner(key), authorizer: createLocalAuthorizer(key, BASE_CHAIN_ID) };
+}
+
 /**
  * The relayers of the settings, one lane each.
  * @throws ConfigError when a file cannot be read or does not hold what it should.
  */
-export async function openRelayers(relayer: RelayerConfig): Promise<readonly Signer[]> {
-  if ('key' in relayer) return [createLocalSigner(relayer.key as Hex)];
+export async function openRelayers(relayer: RelayerConfig): Promise<readonly RelayerKey[]> {
+  if ('key' in relayer) return [localRelayer(relayer.key as Hex)];
   if ('url' in relayer) {
     const { url, addresses } = relayer;
-    return addresses.map((address) =>
-      createRemoteSigner({ url, address, timeoutMs: SIGNATURE_MS }),
-    );
+    return addresses.map((address) => {
+      const settings = { url, address, timeoutMs: SIGNATURE_MS };
+      const authorizer = createRemoteAuthorizer(settings, BASE_CHAIN_ID);
+      return { ...createRemoteSigner(settings), authorizer };
+    });
   }
   const text = await read('RELAYER_PRIVATE_KEY_FILE', relayer.file);
   const keys = text.trimStart().startsWith('{')
@@ -31,7 +49,7 @@ export async function openRelayers(relayer: RelayerConfig): Promise<readonly Sig
         'relayer, or an encrypted key file.',
     ]);
   }
-  return [...new Set(keys)].map((key) => createLocalSigner(key as Hex));
+  return [...new Set(keys)].map((key) => localRelayer(key as Hex));
 }
 
 async function decrypted(text: string, passphraseFile: string | undefined): Promise<string> {

@@ -1,4 +1,5 @@
 import { createUpstream } from '../edge/http/upstream.js';
+import { formatUsd } from '../ground/domain/units.js';
 import type { PartHealth } from '../ground/observe/health.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import { createWalletProof } from '../money/chain/wallet-proof.js';
@@ -9,6 +10,7 @@ import { createSearch, type Search } from '../search/pipeline.js';
 import { openAccess } from './access.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
+import { openPackAccess } from './pack-access.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
 import { mcpAddresses } from './tool-access.js';
@@ -29,7 +31,10 @@ export async function openRooms(
   const publicUrl = config.PUBLIC_URL ?? `http://localhost:${config.PORT}`;
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
-  const payments = await openPayments(config, { store, chain, publicUrl, metrics, ...ports });
+  const packing = { store, keys: access.keys, sealing, ...ports };
+  const packs = await stops.keep('packs', openPackAccess(config, packing));
+  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
+  const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const settings = {
     publicUrl,
@@ -48,13 +53,19 @@ export async function openRooms(
       }),
     }),
     priceUnits: config.PRICE_USD,
+    packLifetimeMs: packs.lifetimeMs,
     bodyLimits,
   };
-  const figures = () => {
+  const figures = async () => {
     const stateOf = ({ ready, detail }: PartHealth) => detail ?? (ready ? 'ready' : 'down');
     const index = { name: 'Search index', value: stateOf(core.health()) };
     const rpc = { name: 'RPC endpoints', value: stateOf(chain.health()) };
-    return [...payments.figures(), rpc, index];
+    const { sold, revenue, owed } = await packs.holders.figures();
+    const onPacks = [
+      { name: 'Packs sold', value: `${sold} for ${formatUsd(revenue)} USDC` },
+      { name: 'Searches owed on packs', value: String(owed) },
+    ];
+    return [...payments.figures(), rpc, index, ...onPacks];
   };
   const people = await stops.keep(
     'people',
@@ -66,7 +77,7 @@ export async function openRooms(
       { topUpPayments: payments.topUps, figures },
     ),
   );
-  return { access, payments, people, publicUrl, bodyLimits };
+  return { access, packs, payments, people, publicUrl, bodyLimits };
 }
 
 /** The pipeline, over everything that was opened. */

@@ -13,7 +13,12 @@ const UNPAID = 'Payment required';
 export function createWire(offer: CurrentOffer, v1: boolean): PaymentWire {
   const challenge = createChallengeEncoder();
   return {
-    challengeHeader: ({ error }) => challenge({ ...offer(), ...(error !== UNPAID && { error }) }),
+    challengeHeader: ({ error, correction }) =>
+      challenge({
+        ...offer(),
+        ...(error !== UNPAID && { error }),
+        ...(correction && { correction }),
+      }),
     ...(v1 && {
       challengeBodyV1: ({ error }) =>
         Buffer.from(JSON.stringify(paymentRequiredV1({ ...offer(), error }))),

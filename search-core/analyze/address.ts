@@ -8,6 +8,17 @@
 const ENDING = /\.(?:html?|xhtml|php|aspx?|jsp|md|txt)$/iu;
 const LEADING_ZEROS = /(?<![\p{L}\p{N}])0+(\d+)(?![\p{L}\p{N}])/gu;
 
+/** All that stands in the title field of a page. */
+export function titleText({
+  url,
+  title,
+}: {
+  readonly url: string;
+  readonly title: string;
+}): string {
+  return `${title} ${addressText(url)}`;
+}
+
 /**
  * The path of an address as text; a number with leading zeros stands there without them, too.
  * An address that cannot be parsed has no words.

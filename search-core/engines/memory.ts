@@ -1,10 +1,11 @@
-import { addressText } from '../analyze/address.js';
+import { addressText, titleText } from '../analyze/address.js';
 import { Tokens, tokenize } from '../analyze/tokenize.js';
-import type { SearchRequest } from '../contract.js';
+import type { SearchRequest, SearchResultItem } from '../contract.js';
 import type { Page } from '../page.js';
 import { cleanText, cleanTitle } from '../passage/clean.js';
 import { Describer } from '../passage/describe.js';
-import { parseQuery, type Query } from '../query/parse.js';
+import { distinctResults, FURTHER_MAX } from '../query/distinct.js';
+import { parseQuery, type Query, withoutPhrases } from '../query/parse.js';
 import { inverseDocumentFrequency, lengthCode, LENGTHS, norms, saturate } from '../rank/bm25f.js';
 import { TITLE_OCCURRENCES_MAX } from '../index/postings/layout.js';
 import {
@@ -14,8 +15,16 @@ import {
   nearness,
   type Positions,
 } from '../rank/nearness.js';
-import { byScore, comparable, type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
-import type { Change, Engine, EngineStats, SearchOutcome } from '../engine.js';
+import {
+  byScore,
+  comparable,
+  PHRASE_PAGES_MIN,
+  phrasesFirst,
+  type Ranked,
+  rerank,
+  rerankedPages,
+} from '../rank/rerank.js';
+import type { Change, Engine, EngineStats, PhraseUse, SearchOutcome } from '../engine.js';
 
 interface Entry {
   readonly page: Page;
@@ -56,29 +65,45 @@ export class MemoryEngine implements Engine {
 
   search(request: SearchRequest): Promise<SearchOutcome> {
     const query = parseQuery(request.query);
-    const weights = this.weights(query);
-    const describer = new Describer(query.terms, weights);
-    const results = this.rank(query)
-      .slice(0, request.maxResults)
+    const describer = new Describer(query.terms, this.idfs(query));
+    const { ranked, phrases } = this.rankByPhrases(query);
+    const resultOf = (page: Page): SearchResultItem => ({
+      title: cleanTitle(page.title, page.url),
+      url: page.url,
+      description: describer.describe(titleText(page), page.text, request.maxDescriptionLength),
+    });
+    const items = ranked
+      .slice(0, request.maxResults + FURTHER_MAX)
       .flatMap(({ page }) => this.searchable[page] ?? [])
-      .map(({ page }) => ({
-        title: cleanTitle(page.title, page.url),
-        url: page.url,
-        description: describer.describe(page.text, request.maxDescriptionLength),
-      }));
-    return Promise.resolve({ results, metrics: { ended: 'complete', postings: 0 } });
+      .map(({ page }) => resultOf(page));
+    const results = distinctResults(items, request.maxResults);
+    return Promise.resolve({ results, metrics: { ended: 'complete', phrases, postings: 0 } });
   }
 
   /** The best pages in their final order: 200, or fewer where the query has many words. */
   rank(query: Query): Ranked[] {
-    const weights = this.weights(query);
-    const best = this.byRelevance(query, weights).slice(0, rerankedPages(query.terms.length));
+    return this.rankByPhrases(query).ranked;
+  }
+
+  private rankByPhrases(query: Query): { ranked: Ranked[]; phrases: PhraseUse } {
+    const ranked = this.rankMatching(query);
+    if (query.phrases.length === 0) return { ranked, phrases: 'none' };
+    if (ranked.length >= PHRASE_PAGES_MIN) return { ranked, phrases: 'required' };
+    const others = this.rankMatching(withoutPhrases(query));
+    return { ranked: phrasesFirst(ranked, others), phrases: 'preferred' };
+  }
+
+  private rankMatching(query: Query): Ranked[] {
+    const weights = this.idfs(query);
+    const size = rerankedPages(query.terms.length);
+    const best = this.byRelevance(query, weights).slice(0, size);
     const idfs = query.terms.map((term) => weights.get(term) ?? 0);
     const nearnessOf = ({ page }: Ranked): number => {
-      const { positions } = this.searchable[page] ?? {};
+      const { positions, title = 0 } = this.searchable[page] ?? {};
       return nearness(
         query.terms.map((term) => positions?.get(term) ?? NOWHERE),
         idfs,
+        LENGTHS[title] ?? 0,
       );
     };
     return query.terms.length < 2 ? best : rerank(best, best.map(nearnessOf));
@@ -90,7 +115,7 @@ export class MemoryEngine implements Engine {
     return Promise.resolve();
   }
 
-  private weights(query: Query): Map<string, number> {
+  private idfs(query: Query): Map<string, number> {
     const pages = this.searchable.length;
     return new Map(
       query.terms.map((term) => {

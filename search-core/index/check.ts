@@ -21,8 +21,7 @@ export function checkIndex(indexDir: string): Promise<CheckReport> {
 
 export function check(directory: Directory): CheckReport {
   const problems: string[] = [];
-  if (!directory.exists(COMMIT_FILE))
-    problems.push('there is no index: nothing was ever committed');
+  if (!directory.exists(COMMIT_FILE)) problems.push('no index: nothing has been committed yet');
   let snapshot: Snapshot;
   try {
     snapshot = Snapshot.open(directory);

@@ -1,6 +1,6 @@
 /**
  * Markdown (CommonMark with GitHub's extensions) to the text that a reader sees: no badges,
- * images, link targets, HTML or marks. Code stays as text.
+ * images, link targets, HTML or marks. Lists, tables and code stay as lines.
  */
 import { decodeHTML } from 'entities';
 import { lexer, type Token, type Tokens } from 'marked';
@@ -49,7 +49,7 @@ function block(token: Token): string {
     case 'blockquote':
       return (children(token) ?? []).map(block).join('');
     case 'list':
-      return `${(token as Tokens.List).items.map(listItem).join('')}\n`;
+      return `${list(token as Tokens.List)}\n`;
     case 'table':
       return `${table(token as Tokens.Table)}\n`;
     case 'html':
@@ -74,11 +74,17 @@ function prose(text: string): string {
     .join('\n');
 }
 
-function listItem(item: Tokens.ListItem): string {
+/** Items as lines, with their bullets or numbers. */
+function list({ items, ordered, start }: Tokens.List): string {
+  const first = start === '' ? 1 : start;
+  return items.map((item, i) => listItem(item, ordered ? `${first + i}.` : '-')).join('');
+}
+
+function listItem(item: Tokens.ListItem, bullet: string): string {
   const nested = item.tokens.filter((token) => token.type === 'list');
   const own = item.tokens.filter((token) => token.type !== 'list');
   const text = own.every(isContentsEntry) ? '' : own.map(block).join('').trim();
-  return (text === '' ? '' : `${text}\n`) + nested.map(block).join('');
+  return (text === '' ? '' : `${bullet} ${text}\n`) + nested.map(block).join('');
 }
 
 /** An entry of a table of contents: nothing but a link into the page itself. */
@@ -94,7 +100,7 @@ function table({ header, rows }: Tokens.Table): string {
     cells
       .map((cell) => cleanLine(inline(cell.tokens)))
       .filter((cell) => cell !== '')
-      .join('  ');
+      .join(' | ');
   return `${prose([header, ...rows].map(line).join('\n'))}\n`;
 }
 

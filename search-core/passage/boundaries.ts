@@ -3,16 +3,19 @@
  * single spaces, `\n` for a line and `\n\n` for a paragraph.
  */
 
-/** A sentence longer than this is cut at a space: code and tables have no full stops to offer. */
-const SENTENCE_LENGTH_MAX = 400;
+/** A sentence longer than this is cut at a space. */
+const SENTENCE_LENGTH_MAX = 800;
+/** One that has lines is cut at the end of one: code and tables have no full stops to offer. */
+const LINES_LENGTH_MAX = 400;
 
 const [NEWLINE, SPACE] = [0x0a, 0x20];
 const TERMINATORS = codesOf('.!?…');
 const CLOSERS = codesOf('"\')]”’»');
 const OPENERS = codesOf('"\'([“‘«');
 const BULLETS = codesOf('-*•–');
+/** Single letters as in "D.C." among them; taking one for no end joins two sentences, no more. */
 const ABBREVIATIONS =
-  /(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|no|fig|mr|mrs|ms|dr|st|approx|incl|[a-z])\.$/i;
+  /(?:^|[\s(.§])(?:etc|vs|cf|nos?|figs?|mrs?|ms|dr|st|approx|incl|stat|secs?|vol|ch|art|pp|eds?|inc|ltd|corp|jr|sr|rev|resp|[a-z])\.$/i;
 
 function codesOf(characters: string): ReadonlySet<number> {
   return new Set(Array.from(characters, (character) => character.charCodeAt(0)));
@@ -48,19 +51,32 @@ function isItem(text: string, at: number): boolean {
 /** The end of the sentence that starts at `start`, without white space. */
 export function sentenceEnd(text: string, start: number): number {
   const limit = Math.min(text.length, start + SENTENCE_LENGTH_MAX);
-  for (let at = start + 1; at < limit; at++) if (endsAt(text, at)) return at;
-  return limit === text.length ? limit : cutAt(text, start, limit);
+  let line = 0;
+  for (let at = start + 1; at < limit; at++) {
+    const code = text.charCodeAt(at);
+    if (code > SPACE) continue;
+    if (at - start > LINES_LENGTH_MAX && line > 0) return line;
+    if (code === NEWLINE && at - start <= LINES_LENGTH_MAX) line = at;
+    if (endsAt(text, at)) return at;
+  }
+  if (limit === text.length) return limit;
+  return line > 0 ? line : cutAt(text, start, limit);
 }
 
 /** The start of the sentence that `at` is in, at `from` at the earliest. */
 export function sentenceStart(text: string, at: number, from: number): number {
   const limit = Math.max(from, at - SENTENCE_LENGTH_MAX);
+  let line = 0;
   for (let start = at; start > limit; start--) {
+    const code = text.charCodeAt(start - 1);
+    if (code > SPACE) continue;
+    if (at - start > LINES_LENGTH_MAX && line > 0) return line;
     if (endsAt(text, start - 1)) return skipSpace(text, start);
+    if (code === NEWLINE) line = start;
   }
   if (limit === from) return skipSpace(text, from);
   const space = text.indexOf(' ', limit);
-  return space >= 0 && space < at ? space + 1 : characterStart(text, limit);
+  return line > 0 ? line : space >= 0 && space < at ? space + 1 : characterStart(text, limit);
 }
 
 export function skipSpace(text: string, from: number): number {

@@ -1,6 +1,7 @@
 import type { PostingsCursor } from '../index/postings/cursor.js';
 import type { PositionsReader } from '../index/postings/positions.js';
 import type { Leaf, Snapshot } from '../index/snapshot.js';
+import { LENGTHS } from '../rank/bm25f.js';
 import { nearness, type Positions } from '../rank/nearness.js';
 import type { Ranked } from '../rank/rerank.js';
 import type { FoundTerms } from './found.js';
@@ -53,7 +54,8 @@ export function nearnessScores(
       inOrder = query.terms.map((term) => readers.get(term) ?? NOWHERE);
     }
     for (const word of words) word.read(page - holder.base);
-    scores[i] = nearness(inOrder, idfs);
+    const titleCode = holder.segment.norms[2 * (page - holder.base) + 1] ?? 0;
+    scores[i] = nearness(inOrder, idfs, LENGTHS[titleCode] ?? 0);
   }
   return scores;
 }

@@ -3,12 +3,18 @@ import { queryTerms } from '../analyze/tokenize.js';
 /**
  * A query as the engine takes it. `terms` holds every word in the order written, those of phrases
  * included; a word written twice stands there twice, because order counts. A page answers when it
- * holds every phrase and, if there is none, at least one term.
+ * holds every phrase and, if there is none, at least one term. Where too few pages hold the phrases,
+ * those with at least one term follow them.
  */
 export interface Query {
   readonly terms: readonly string[];
   /** Words in double quotes: at neighbouring positions, in this order, in title or body. */
   readonly phrases: readonly (readonly string[])[];
+}
+
+/** The same query with its phrases as plain words. */
+export function withoutPhrases({ terms }: Query): Query {
+  return { terms, phrases: [] };
 }
 
 const QUOTED = /["“”„«»]([^"“”„«»]*)["“”„«»]/gu;

@@ -1,17 +1,26 @@
+import { titleText } from '../analyze/address.js';
 import type { SearchRequest, SearchResultItem } from '../contract.js';
-import type { SearchLimits, SearchOutcome } from '../engine.js';
+import type { PhraseUse, SearchLimits, SearchOutcome } from '../engine.js';
 import type { Leaf, Snapshot } from '../index/snapshot.js';
 import { cleanTitle } from '../passage/clean.js';
 import { Describer } from '../passage/describe.js';
-import { bestParts } from '../passage/parts.js';
+import { bestParts, type Occurrences, SAID_IN_TITLE } from '../passage/parts.js';
 import { BODY_START, nearnessMax } from '../rank/nearness.js';
-import { NEARNESS_WEIGHT, type Ranked, rerank, rerankedPages } from '../rank/rerank.js';
+import {
+  NEARNESS_WEIGHT,
+  PHRASE_PAGES_MIN,
+  phrasesFirst,
+  type Ranked,
+  rerank,
+  rerankedPages,
+} from '../rank/rerank.js';
 import { AnyWordSearch } from './any-word.js';
 import { Budget, type Now } from './budget.js';
+import { distinctResults, FURTHER_MAX } from './distinct.js';
 import { LeafScorer } from './leaf-scorer.js';
 import { type FoundTerms, lookUp } from './found.js';
 import { nearnessScores, positionReaders } from './nearness-reader.js';
-import { parseQuery, type Query } from './parse.js';
+import { parseQuery, type Query, withoutPhrases } from './parse.js';
 import { PhraseSearch } from './phrase.js';
 import { ScoredTerm } from './scored-term.js';
 import { TopDocuments } from './top.js';
@@ -32,13 +41,19 @@ export class Searcher {
     const budget = new Budget(this.now, limits);
     const query = parseQuery(request.query);
     const found = lookUp(this.snapshot, query);
-    const ranked = this.rank(query, found, budget, request.maxResults);
+    const { ranked, phrases } = this.rankByPhrases(query, found, budget, request.maxResults);
     const weights = new Map([...found].map(([term, { idf }]) => [term, idf]));
     const describer = new Describer(query.terms, weights);
-    const results = ranked
-      .slice(0, request.maxResults)
-      .map(({ page }) => this.result(page, found, describer, request.maxDescriptionLength));
-    return { results, metrics: { ended: budget.ended, postings: budget.postings } };
+    const results = distinctResults(
+      this.results(
+        ranked.slice(0, request.maxResults + FURTHER_MAX),
+        found,
+        describer,
+        request.maxDescriptionLength,
+      ),
+      request.maxResults,
+    );
+    return { results, metrics: { ended: budget.ended, phrases, postings: budget.postings } };
   }
 
   /**
@@ -46,6 +61,25 @@ export class Searcher {
    * query has many words) that are looked at for nearness.
    */
   rank(query: Query, found: FoundTerms, budget: Budget, wanted = Infinity): Ranked[] {
+    return this.rankByPhrases(query, found, budget, wanted).ranked;
+  }
+
+  private rankByPhrases(
+    query: Query,
+    found: FoundTerms,
+    budget: Budget,
+    wanted: number,
+  ): { readonly ranked: Ranked[]; readonly phrases: PhraseUse } {
+    const ranked = this.rankMatching(query, found, budget, wanted);
+    if (query.phrases.length === 0) return { ranked, phrases: 'none' };
+    const isEnough = ranked.length >= PHRASE_PAGES_MIN || budget.ended !== 'complete';
+    if (isEnough) return { ranked, phrases: 'required' };
+    const others = this.rankMatching(withoutPhrases(query), found, budget, wanted);
+    return { ranked: phrasesFirst(ranked, others), phrases: 'preferred' };
+  }
+
+  /** The best of the pages that hold every phrase; where the query has none, of all. */
+  private rankMatching(query: Query, found: FoundTerms, budget: Budget, wanted: number): Ranked[] {
     const idfs = query.terms.map((term) => found.get(term)?.idf ?? 0);
     const size = rerankedPages(query.terms.length);
     const top = new TopDocuments(size, wanted, NEARNESS_WEIGHT * nearnessMax(idfs));
@@ -90,6 +124,16 @@ export class Searcher {
     if (complete) new PhraseSearch(scorer, all, phrases, top, budget).run();
   }
 
+  /** Results in rank order, each made when it is asked for. */
+  private *results(
+    ranked: readonly Ranked[],
+    found: FoundTerms,
+    describer: Describer,
+    lengthMax: number,
+  ): Generator<SearchResultItem> {
+    for (const { page } of ranked) yield this.result(page, found, describer, lengthMax);
+  }
+
   private result(
     page: number,
     found: FoundTerms,
@@ -101,21 +145,22 @@ export class Searcher {
     const { url, title, text } = leaf.segment.page(document, (words) =>
       bestParts(words, this.occurrences(leaf, document, found)),
     );
-    return { title: cleanTitle(title, url), url, description: describer.describe(text, lengthMax) };
+    return {
+      title: cleanTitle(title, url),
+      url,
+      description: describer.describe(titleText({ url, title }), text, lengthMax),
+    };
   }
 
   /** Where the query's words stand in the body of a document. */
-  private occurrences(
-    leaf: Leaf,
-    document: number,
-    found: FoundTerms,
-  ): { readonly idf: number; readonly words: Int32Array }[] {
+  private occurrences(leaf: Leaf, document: number, found: FoundTerms): Occurrences[] {
     const readers = positionReaders(leaf, this.snapshot.leaves.indexOf(leaf), found);
     return [...readers].map(([term, positions]) => {
       positions.read(document);
       const all = positions.values.subarray(0, positions.count);
+      const isInTitle = (all[0] ?? BODY_START) < BODY_START;
       return {
-        idf: found.get(term)?.idf ?? 0,
+        idf: (isInTitle ? SAID_IN_TITLE : 1) * (found.get(term)?.idf ?? 0),
         words: all
           .filter((position) => position >= BODY_START)
           .map((position) => position - BODY_START),

@@ -28,6 +28,14 @@ const TITLE_PAIR = 3;
  */
 const STRETCH_POWER = 4;
 
+/**
+ * What it is worth that the whole query stands in the title word for word: the idfs of its words, times
+ * its share of the title, times this. People ask for pages by their titles. No query of more than
+ * TITLE_QUERY_MAX words is looked for there: the bound would keep pages that it does not lift.
+ */
+const TITLE_MATCH = 1;
+const TITLE_QUERY_MAX = 12;
+
 /** How the pair's sum of 1/distance² saturates. */
 const SATURATION = 0.5;
 
@@ -83,12 +91,27 @@ class StretchStarts {
     }
     return least;
   }
+
+  /** Whether the stretch from the first word on ends in the title, for the last word given. */
+  hasWholeInTitle(last: Positions): boolean {
+    for (let i = 0; i < last.count && (last.values[i] ?? 0) < ADDRESS_START; i++) {
+      if (this.here[i] === 0) return true;
+    }
+    return false;
+  }
 }
 
 const starts = new StretchStarts();
 
-/** The best stretch of at least two words that stands in the page as in the query. */
-function stretchScore(positions: readonly Positions[], idfs: readonly number[]): number {
+/**
+ * The best stretch of at least two words that stands in the page as in the query, and what it is
+ * worth that the title has all of it.
+ */
+function stretchScore(
+  positions: readonly Positions[],
+  idfs: readonly number[],
+  titleWords: number,
+): number {
   let best = 0;
   for (const [word, current] of positions.entries()) {
     const first = starts.next(word, current, positions[word - 1]);
@@ -97,15 +120,24 @@ function stretchScore(positions: readonly Positions[], idfs: readonly number[]):
     for (let i = first; i <= word; i++) weight += idfs[i] ?? 0;
     best = Math.max(best, weight * ((word - first + 1) / positions.length) ** STRETCH_POWER);
   }
-  return best;
+  const last = positions.at(-1);
+  if (positions.length > TITLE_QUERY_MAX || !last) return best;
+  if (!starts.hasWholeInTitle(last)) return best;
+  const share = Math.min(1, positions.length / Math.max(1, titleWords));
+  return best + TITLE_MATCH * share * idfs.reduce((sum, idf) => sum + idf, 0);
 }
 
 /**
  * The nearness score of one page.
  * @param positions for each word of the query, in its order, where it stands in the page (ascending)
  * @param idfs the words' inverse document frequencies
+ * @param titleWords how many words the page's title has
  */
-export function nearness(positions: readonly Positions[], idfs: readonly number[]): number {
+export function nearness(
+  positions: readonly Positions[],
+  idfs: readonly number[],
+  titleWords: number,
+): number {
   let score = 0;
   for (let i = 1; i < positions.length; i++) {
     const first = positions[i - 1];
@@ -116,13 +148,14 @@ export function nearness(positions: readonly Positions[], idfs: readonly number[
       score += (Math.min(idfs[i - 1] ?? 0, idfs[i] ?? 0) * sum) / (SATURATION + sum);
     }
   }
-  return score > 0 ? score + stretchScore(positions, idfs) : 0;
+  return score > 0 ? score + stretchScore(positions, idfs, titleWords) : 0;
 }
 
 /** The most that any page's nearness score can be, for words with these idfs. */
 export function nearnessMax(idfs: readonly number[]): number {
+  const alone = idfs.length > TITLE_QUERY_MAX ? 1 : 1 + TITLE_MATCH;
   return idfs.reduce(
-    (sum, idf, i) => (i === 0 ? idf : sum + idf + Math.min(idfs[i - 1] ?? 0, idf)),
+    (sum, idf, i) => sum + alone * idf + (i === 0 ? 0 : Math.min(idfs[i - 1] ?? 0, idf)),
     0,
   );
 }

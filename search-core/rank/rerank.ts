@@ -14,6 +14,9 @@ export function rerankedPages(words: number): number {
   return Math.min(PAGES_MAX, Math.ceil(LISTS_MAX / Math.max(1, words)));
 }
 
+/** Where fewer pages hold the phrases in quotes, others follow them. */
+export const PHRASE_PAGES_MIN = 3;
+
 /**
  * What a unit of nearness is worth beside a unit of BM25F. More of it finds phrases without quotes
  * better and bags of keywords worse; `npm run bench:relevance` shows both.
@@ -38,4 +41,10 @@ export function rerank(best: readonly Ranked[], nearness: readonly number[]): Ra
       score: comparable(score + NEARNESS_WEIGHT * (nearness[i] ?? 0)),
     }))
     .sort(byScore);
+}
+
+/** The pages that hold the phrases, then those of `others` that are not among them. */
+export function phrasesFirst(holding: readonly Ranked[], others: readonly Ranked[]): Ranked[] {
+  const first = new Set(holding.map(({ page }) => page));
+  return [...holding, ...others.filter(({ page }) => !first.has(page))];
 }

@@ -16,6 +16,12 @@ export class ServiceMetrics {
     labelNames: ['ended'],
     registers: [this.registry],
   });
+  private readonly phrases = new Counter({
+    name: 'search_core_phrase_searches_total',
+    help: 'Searches with a phrase in quotes: required of every page, or preferred as too few hold it.',
+    labelNames: ['phrases'],
+    registers: [this.registry],
+  });
   private readonly postings = new Counter({
     name: 'search_core_postings_read_total',
     help: 'Postings decoded by searches.',
@@ -48,6 +54,7 @@ export class ServiceMetrics {
     this.waiting.dec();
     this.seconds.observe(seconds);
     this.searches.inc({ ended: metrics.ended });
+    if (metrics.phrases !== 'none') this.phrases.inc({ phrases: metrics.phrases });
     this.postings.inc(metrics.postings);
   }
 

@@ -83,7 +83,7 @@ describe('what was typed', () => {
     expect(await run('mcp-check')).toEqual({
       code: 2,
       out: '',
-      err: 'there is no data/dev.json: run npm start first, or give --url. See --help.\n',
+      err: 'data/dev.json not found. Run npm start first, or pass --url. See --help.\n',
     });
   });
 });

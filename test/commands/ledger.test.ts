@@ -42,11 +42,12 @@ describe('npm run ledger, beside the running gateway', () => {
     for (const fact of ['reserved', 'served', 'signed', 'broadcast', 'settled', 'transaction 0x']) {
       expect(out).toMatch(new RegExp(day + fact));
     }
+    expect(out).toMatch(/cost \d+ wei \(\d+ gas at \d+, L1 fee \d+\)/);
     const json = await ledger('explain', transaction, '--json');
     expect(JSON.parse(json.out)).toMatchObject({
       transaction,
       authorization: { value: '50', from: service.dev.payerAddress.toLowerCase() },
-      transactions: [{ hash: transaction }],
+      transactions: [{ hash: transaction, publishingFeeWei: expect.stringMatching(/^\d+$/) }],
     });
     expect(json.out).not.toContain('"signature"');
   });
@@ -72,7 +73,7 @@ describe('npm run ledger, beside the running gateway', () => {
   });
 
   test.each([
-    [['nonsense'], 'there is no command nonsense'],
+    [['nonsense'], 'unknown command nonsense'],
     [['list', '--status', 'lost'], 'there is no status lost'],
     [['list', '--since', 'yesterday'], 'is not an ISO 8601 time'],
     [['explain', 'nobody'], 'the books know no payment nobody'],

@@ -63,7 +63,7 @@ describe('the command line', () => {
     world.proxy.faults.push({ kind: 'pass' }, { kind: 'drop-after' });
     const lost = await cli('pay kestrel --max-retries 0', wallet);
     expect(lost.code).toBe(1);
-    expect(lost.err).toContain('Run the same command again: the same payment is sent.');
+    expect(lost.err).toContain('Run the same command again. It resends the same payment.');
     expect((await cli('pay kestrel --max-retries 0', wallet)).code).toBe(0);
     expect(world.gateway.transfers).toHaveLength(1);
   });
@@ -95,10 +95,10 @@ describe('the command line', () => {
   });
 
   test.each([
-    ['find x', 'there is no command "find"'],
+    ['find x', 'unknown command "find"'],
     ['search --max-results ten x', '--max-results must be a whole number'],
     ['search --no-such x', "Unknown option '--no-such'"],
-    ['search', 'what should be searched for'],
+    ['search', 'enter some keywords'],
     ['search x', 'no API key'],
     ['pay x', 'no wallet'],
     ['search --key-file /no/such/file x', 'cannot be read'],

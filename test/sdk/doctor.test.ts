@@ -129,25 +129,32 @@ describe('the doctor says what is wrong and what to do', () => {
       ['clock', {}, 'ok', 'that is right', /^this machine is \d+ s (ahead of|behind)/, undefined],
       ['clock', { ahead: 120 }, 'warn', 'two minutes late', /\d+ s behind/, /NTP/],
       ['clock', { ahead: -3600 }, 'fail', 'an hour early', /3\d{3} s ahead of/, /NTP/],
-      ['clock', { ahead: 'none' }, 'skip', 'nobody tells', /did not tell/, undefined],
-      ['index', {}, 'ok', 'that is ready', /ready to search/, undefined],
-      ['index', { ready: 503 }, 'fail', 'that is not ready', /not ready/, /operator/],
-      ['index', { ready: 404 }, 'skip', 'nobody tells of', /does not tell/, undefined],
-      ['key', {}, 'ok', 'that is known', /knows the key; 7 credits left/, undefined],
-      ['key', { keyed: 401 }, 'fail', 'that is not known', /does not know/, /make a new one/],
-      ['key', { keyed: 402 }, 'fail', 'without credits', /used up/, /Add credits/],
-      ['key', { keyed: 403 }, 'fail', 'that is shut out', /may not search/, /plan and account/],
-      ['key', { keyed: 429 }, 'warn', 'that is too fast', /faster/, /Slow down/],
+      ['clock', { ahead: 'none' }, 'skip', 'nobody tells', /didn’t send/, undefined],
+      ['index', {}, 'ok', 'that is ready', /service is ready/, undefined],
+      ['index', { ready: 503 }, 'fail', 'that is not ready', /isn’t ready/, /operator/],
+      ['index', { ready: 404 }, 'skip', 'nobody tells of', /unknown/, undefined],
+      ['key', {}, 'ok', 'that is known', /key works; 7 credits left/, undefined],
+      ['key', { keyed: 401 }, 'fail', 'that is not known', /doesn’t know/, /create a new one/],
+      ['key', { keyed: 402 }, 'fail', 'without credits', /no credits left/, /Add credits/],
+      [
+        'key',
+        { keyed: 403 },
+        'fail',
+        'that is shut out',
+        /isn’t allowed to search/,
+        /Check the plan/,
+      ],
+      ['key', { keyed: 429 }, 'warn', 'that is too fast', /rate limit/, /Slow down/],
       ['key', { keyed: 500 }, 'fail', 'of a broken service', /status 500/, /later/],
       ['price', {}, 'ok', 'in USDC on Base', /^0\.00005 USD a search, to 0x1{40}$/, undefined],
-      ['price', { search: 401 }, 'skip', 'of keys alone', /takes keys only/, undefined],
+      ['price', { search: 401 }, 'skip', 'of keys alone', /accepts API keys only/, undefined],
       [
         'price',
         { offer: { network: 'eip155:1' } },
         'fail',
         'of other money',
-        /not USDC on Base/,
-        /Do not pay/,
+        /instead of USDC on Base/,
+        /Don’t pay/,
       ],
       ['price', { offer: 'unreadable' }, 'fail', 'in a foreign form', /no quote/, /Update/],
       ['price', { search: 500 }, 'fail', 'of a broken service', /no quote/, /later/],
@@ -219,7 +226,7 @@ describe('the doctor says what is wrong and what to do', () => {
     const env = { SEARCH402_API_KEY: 'wrong' };
     const { out } = await cli(`doctor --base-url ${site.origin}`, env);
     expect(out).toMatch(/^✓ address /m);
-    expect(out).toMatch(/^✗ key {7}the service does not know the key\n +→ Copy it again/m);
+    expect(out).toMatch(/^✗ key {7}the service doesn’t know this key\n +→ Copy it again/m);
     expect(out).toMatch(/^- wallet /m);
   });
 });
@@ -236,8 +243,8 @@ describe('the doctor at a gateway', () => {
     const { found } = await doctor(url);
     expect(found('address')).toMatchObject({
       status: 'fail',
-      detail: `${url}/search does not answer: connect ECONNREFUSED ${new URL(url).host}`,
-      fix: 'Start the service, or correct --base-url.',
+      detail: `${url}/search isn’t answering: connect ECONNREFUSED ${new URL(url).host}`,
+      fix: 'Start the service, or fix --base-url.',
     });
   });
 
@@ -252,8 +259,8 @@ describe('the doctor at a gateway', () => {
     expect(found('wallet')).toMatchObject({ status: 'warn', fix: `chmod 600 ${file}` });
     expect(found('payments')).toMatchObject({
       status: 'warn',
-      detail: expect.stringMatching(/1 payments whose outcome is not known/) as unknown,
-      fix: expect.stringContaining('the same payments are sent') as unknown,
+      detail: expect.stringMatching(/1 payment with an unknown outcome/) as unknown,
+      fix: expect.stringContaining('They resend the same payments') as unknown,
     });
     chmodSync(file, 0o600);
     const address = expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) as unknown;

@@ -328,9 +328,9 @@ describe('allow-lists', () => {
     [{ network: 'eip155:84532' }, /network eip155:84532/],
     [{ asset: payTo }, /asset 0x2222/],
     [{ extra: { name: 'Other Coin', version: '2' } }, /names the token "Other Coin"/],
-    [{ scheme: 'upto' }, /no way to pay that this package knows/],
-    [{ amount: '0x10' }, /no way to pay that this package knows/],
-    [{ extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' } }, /no way to pay/],
+    [{ scheme: 'upto' }, /no payment method this package supports/],
+    [{ amount: '0x10' }, /no payment method this package supports/],
+    [{ extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' } }, /no payment method/],
   ])('by default refuse %j', async (terms, reason) => {
     world.gateway.terms = terms;
     const error = await failure(world.client().search(query));

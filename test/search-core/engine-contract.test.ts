@@ -145,15 +145,37 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     expect(await urls(engine, 'man bites dog')).toEqual(['2', '1']);
   });
 
-  test('a phrase must be there, also when it is made of very common words', async () => {
+  test('a phrase that enough pages hold must be there, also one of very common words', async () => {
+    const engine = await open();
+    const filler = Array.from({ length: 50 }, (_, n) => page(100 + n, 'x', 'be or not to the'));
+    const play = 'To be, or not to be: that is the question.';
+    await engine.apply(filler.map((put) => ({ put })));
+    await engine.apply([7, 8, 9].map((n) => ({ put: page(n, `Play ${n}`, `${play} Act ${n}.`) })));
+    await engine.commit();
+    const { results, metrics } = await search(engine, '"to be or not to be"');
+    expect(results.map(({ url }) => url.slice(-1)).sort()).toEqual(['7', '8', '9']);
+    expect(metrics.phrases).toBe('required');
+    expect((await urls(engine, '"to be" "the question"')).sort()).toEqual(['7', '8', '9']);
+    expect((await search(engine, 'to be')).metrics.phrases).toBe('none');
+  });
+
+  test('a phrase that too few pages hold comes first, and other pages follow', async () => {
     const engine = await open();
     const filler = Array.from({ length: 50 }, (_, n) => page(100 + n, 'x', 'be or not to the'));
     await engine.apply(filler.map((put) => ({ put })));
     await engine.apply([{ put: page(7, 'Play', 'To be, or not to be: that is the question.') }]);
     await engine.commit();
-    expect(await urls(engine, '"to be or not to be"')).toEqual(['7']);
-    expect(await urls(engine, '"to be" "the question"')).toEqual(['7']);
-    expect(await urls(engine, '"question the"')).toEqual([]);
+    for (const query of ['"to be or not to be"', '"to be" "the question"', 'x "is the question"']) {
+      const { results, metrics } = await search(engine, query);
+      expect(results[0]?.title).toBe('Play');
+      expect(results).toHaveLength(10);
+      expect(new Set(results.map(({ url }) => url)).size).toBe(10);
+      expect(metrics.phrases).toBe('preferred');
+    }
+    const reversed = await search(engine, '"question the"');
+    expect(reversed.results).toHaveLength(10);
+    expect(reversed.metrics.phrases).toBe('preferred');
+    expect((await search(engine, '"absent words"')).results).toEqual([]);
   });
 
   test('names and numbers of the address find a page, leading zeros or not', async () => {
@@ -169,8 +191,9 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     await engine.commit();
     expect((await urls(engine, 'PEP 279 function'))[0]).toBe('2');
     expect((await urls(engine, 'pep 0279'))[0]).toBe('2');
-    expect(await urls(engine, '"pep 280"')).toEqual(['3']);
-    expect((await search(engine, '"pep notes"')).results).toEqual([]);
+    expect((await urls(engine, '"pep 280"'))[0]).toBe('3');
+    // One in a title, the other in an address: neighbours in neither.
+    expect((await search(engine, '"pep notes"')).metrics.phrases).toBe('preferred');
     expect((await search(engine, 'html')).results).toEqual([]);
   });
 
@@ -187,6 +210,26 @@ describe.each(Object.keys(ENGINES))('the %s engine', (name) => {
     expect(await urls(engine, `${absent} last`)).toEqual(['1']);
     expect(await urls(engine, `last ${absent}`)).toEqual(['1']);
     expect((await search(engine, `${words.join(' ')} last`, 20)).results).toHaveLength(20);
+  });
+
+  test('versions of one page come behind pages that say something else', async () => {
+    const engine = await open();
+    const manual = (n: number) =>
+      page(
+        n,
+        `Manual ${n}`,
+        `How to water roses. Each rose needs four litres of water a day. v${n}`,
+      );
+    await engine.apply([1, 2, 3].map((n) => ({ put: manual(n) })));
+    await engine.apply([
+      { put: page(4, 'Roses', 'Some say that roses like a quiet garden best.') },
+    ]);
+    await engine.apply([{ put: page(5, 'Manual 5', 'Roses are cut in winter, and not before.') }]);
+    await engine.commit();
+    const found = (await search(engine, 'water roses', 3)).results.map(({ url }) => url.slice(-1));
+    expect(found).toHaveLength(3);
+    expect(new Set(found)).toEqual(new Set([found[0], '4', '5']));
+    expect(await urls(engine, 'water roses')).toHaveLength(5);
   });
 
   test('equal pages keep the order in which they came, and a search its results', async () => {

@@ -59,7 +59,10 @@ describe('a search that runs out', () => {
 /** An engine whose searches end when the test says so. */
 function heldEngine(): { engine: Engine; running: () => number; release: () => void } {
   const waiting: ((outcome: SearchOutcome) => void)[] = [];
-  const outcome: SearchOutcome = { results: [], metrics: { ended: 'complete', postings: 0 } };
+  const outcome: SearchOutcome = {
+    results: [],
+    metrics: { ended: 'complete', phrases: 'none', postings: 0 },
+  };
   const done = (): Promise<void> => Promise.resolve();
   return {
     engine: {
@@ -104,7 +107,14 @@ test('metrics tell how searches ended, how long they took and what they read', a
   const ends = ['complete', 'deadline', 'postings', 'deadline'] as const;
   let next = 0;
   const search = () =>
-    Promise.resolve({ results: [], metrics: { ended: ends[next++] ?? 'complete', postings: 7 } });
+    Promise.resolve({
+      results: [],
+      metrics: {
+        ended: ends[next] ?? 'complete',
+        phrases: (['none', 'required', 'preferred', 'preferred'] as const)[next++] ?? 'none',
+        postings: 7,
+      },
+    });
   const limits = { deadlineMs: 1_000, postingsMax: 1 };
   const service = new SearchService({ engine: { ...engine, search }, limits, searchesMax: 4, log });
   const url = await listenOn(service.server, { host: '127.0.0.1', port: 0 });
@@ -115,6 +125,8 @@ test('metrics tell how searches ended, how long they took and what they read', a
   expect(lines).toContain('search_core_searches_total{ended="complete"} 1');
   expect(lines).toContain('search_core_searches_total{ended="deadline"} 2');
   expect(lines).toContain('search_core_searches_total{ended="postings"} 1');
+  expect(lines).toContain('search_core_phrase_searches_total{phrases="required"} 1');
+  expect(lines).toContain('search_core_phrase_searches_total{phrases="preferred"} 2');
   expect(lines).toContain('search_core_postings_read_total 28');
   expect(lines).toContain('search_core_search_seconds_count 4');
 });

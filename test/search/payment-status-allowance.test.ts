@@ -31,6 +31,7 @@ function givenInquiry() {
     checkProof: createStatusProofCheck({ client, ...SERVICE, contractWallets: true }),
     keyOf: ({ payer: from, nonce }) => ({ ...{ chainId: 8453, asset: from, from, nonce } }),
     find: () => Promise.resolve(undefined),
+    bought: () => Promise.resolve(undefined),
     authorizationState: () => {
       questions += 1;
       return Promise.resolve(undefined);

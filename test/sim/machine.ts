@@ -1,3 +1,5 @@
+import { openPacks } from '../../gateway/customers/packs/packs.js';
+import { sealingWith } from '../../gateway/ground/store/sealing.js';
 import { openAccess } from '../../gateway/wiring/access.js';
 import type { ChainAccess } from '../../gateway/wiring/chain-access.js';
 import { createChainClient } from '../../gateway/money/chain/client.js';
@@ -206,14 +208,18 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     domain: TERMS.domain,
     payTo: TERMS.payTo,
     relayers: site.signers.map((signer) => sabotage.signer?.(signer, process) ?? signer),
+    authorizers: [],
     blockTimeMs: BLOCK_MS,
     client,
     ...(heads && { heads }),
     health: () => ({ ready: true }),
     stop: () => client.close(),
   };
+  const sealing = sealingWith(new Uint8Array(32).fill(7), random);
+  const lifetimeMs = 24 * 3600 * 1000;
+  const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
-    ...{ store, chain, publicUrl: PUBLIC_URL, ...ports },
+    ...{ store, chain, packs, publicUrl: PUBLIC_URL, ...ports },
     metrics: { gauge: () => undefined },
   });
   const search = createSearch({

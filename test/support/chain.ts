@@ -303,6 +303,8 @@ function senders(rpcUrl: string, client: AnvilClient, isManual: boolean) {
     return client.waitForTransactionReceipt({ hash, timeout: 20_000 });
   };
   return {
+    /** Sends a transaction from an account that has gas money, and waits until it is mined. */
+    sendFrom,
     /** Sends a transaction from the relayer's account and waits until it is mined. */
     send: (to: Address, data: Hex, gas?: bigint) =>
       sendFrom(CHAIN_FACTS.relayerPrivateKey, to, data, gas),

@@ -4,6 +4,7 @@ import { Router } from 'express';
 import type { Kysely } from 'kysely';
 import { openAccess, type Access } from '../../gateway/wiring/access.js';
 import { readOutbox } from '../../gateway/customers/people/mail.js';
+import { PACK_MIGRATIONS } from '../../gateway/customers/packs/schema.js';
 import { PEOPLE_MIGRATIONS, type PeopleTables } from '../../gateway/customers/people/schema.js';
 import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
 import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
@@ -85,6 +86,7 @@ export async function openConsoleWorld(
     ...PEOPLE_MIGRATIONS,
     ...USAGE_MIGRATIONS,
     ...OAUTH_MIGRATIONS,
+    ...PACK_MIGRATIONS,
   ];
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const store = await openStore({ location, migrations }, { ...ports, onFailed: () => undefined });
@@ -106,6 +108,7 @@ export async function openConsoleWorld(
       ...(smtpUrl !== undefined && { smtpUrl }),
       operatorEmails,
       priceUnits: usdcUnits(50n),
+      packLifetimeMs: 365 * 24 * 3600 * 1000,
       bodyLimits,
     },
     { ...ports, sealing: testSealing },

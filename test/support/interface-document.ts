@@ -53,9 +53,11 @@ export const documentedReplies: readonly string[] = Object.values(document.paths
   ),
 );
 
-/** The path of the document that a path is of, `/payments/{nonce}` included. */
+/** The path of the document that a path is of, those with an id or a nonce included. */
 function documentedPath(path: string): Readonly<Record<string, Operation>> | undefined {
-  const template = path.replace(/\/0x[0-9a-fA-F]{64}(?=\/|$)/, '/{nonce}');
+  const template = path
+    .replace(/\/0x[0-9a-fA-F]{64}(?=\/|$)/, '/{nonce}')
+    .replace(/\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '/{id}');
   return document.paths[template];
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../gateway/money/settlement/settings.js';
 import { Settlement } from '../../gateway/money/settlement/settlement.js';
 import { createLocalSigner, type Signer } from '../../gateway/money/settlement/signer.js';
+import type { Migration } from '../../gateway/ground/store/migrations.js';
 import type { Store } from '../../gateway/ground/store/store.js';
 import type { TestChain } from './chain.js';
 import { BINDING, someReply } from './payments.js';
@@ -62,13 +63,16 @@ export interface BenchOptions {
   readonly location?: string;
   /** Stands between the settlement and the chain, to make it fail. */
   readonly chain?: (real: SettlementChain) => SettlementChain;
+  /** Tables beside the ledger's. */
+  readonly migrations?: readonly Migration[];
   readonly signers?: readonly Signer[];
   readonly checkpoint?: Checkpoint;
 }
 
 /** A ledger and a started settlement on a test chain. */
 export async function startBench(chain: TestChain, options: BenchOptions = {}): Promise<Bench> {
-  const { store, location, discard } = await temporaryStore(LEDGER_MIGRATIONS, options.location);
+  const migrations = [...LEDGER_MIGRATIONS, ...(options.migrations ?? [])];
+  const { store, location, discard } = await temporaryStore(migrations, options.location);
   const { clock, kill } = mortalClock();
   const ledger = createLedger({
     store,

@@ -51,7 +51,7 @@ describe('a start that cannot be says why in one sentence', () => {
     });
     other.close();
     expect(said).toBe(
-      `search402 did not start. Port ${port} on 127.0.0.1 is taken: stop what listens there, ` +
+      `search402 did not start. Port ${port} on 127.0.0.1 is already in use. Stop the other program, ` +
         `or set ${setting} to another port.\n`,
     );
   });

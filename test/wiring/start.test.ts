@@ -117,7 +117,7 @@ describe('settings that cannot be used', () => {
   test('refuses to start where the token is not USDC, or has another domain', async () => {
     const chain = await startTestChain();
     await chain.client.setCode({ address: chain.asset, bytecode: '0x00' });
-    expect(await refusedStart(chain.rpcUrl)).toMatch(/does not answer as USDC/);
+    expect(await refusedStart(chain.rpcUrl)).toMatch(/doesn’t behave like USDC/);
     // The development token with one letter of its name changed: another EIP-712 domain.
     const name = Buffer.from('USD Coin').toString('hex');
     const other = DevUsdc.replaceAll(name, Buffer.from('USD Corn').toString('hex'));

@@ -15,17 +15,19 @@ interface NewAccount {
   readonly plan: Plan;
   readonly credits: number;
   readonly cause: GrantCause;
+  /** People unless said otherwise. */
+  readonly holder?: 'people' | 'wallet';
 }
 
 /** Creates an account with its first credits, inside the caller's transaction. */
 export async function createAccount(
   tx: Kysely<AccountTables>,
-  { id, name, plan, credits, cause }: NewAccount,
+  { id, name, plan, credits, cause, holder = 'people' }: NewAccount,
   now: number,
 ): Promise<void> {
   await tx
     .insertInto('accounts')
-    .values({ id, name, plan, suspended_reason: null, created_at: now })
+    .values({ id, name, plan, suspended_reason: null, created_at: now, holder })
     .execute();
   if (credits === 0) {
     const nothing = { granted: 0, available: 0, held: 0, spent: 0 };

@@ -44,7 +44,7 @@ interface Agreement {
  */
 export interface Accounts {
   read(accountId: string): Promise<AccountView | undefined>;
-  /** Accounts in order of their names, `count` of them after `from`. */
+  /** Accounts of people in order of their names, `count` of them after `from`; packs are none. */
   list(page: { from: number; count: number }): Promise<readonly AccountView[]>;
   receipts(accountId: string, count: number): Promise<readonly Receipt[]>;
   rename(accountId: string, name: string): Promise<'changed' | 'not-found'>;
@@ -87,6 +87,7 @@ export function openAccounts(store: Store, clock: Clock, keys: Pick<Keys, 'forge
     async list({ from, count }) {
       const rows = await store.read((db: Kysely<AccountTables>) =>
         accountQuery(db)
+          .where('account.holder', '=', sql.lit('people'))
           .orderBy('account.name')
           .orderBy('account.id')
           .limit(count)

@@ -22,8 +22,8 @@ export interface CreditBalance {
   readonly spent: number;
 }
 
-/** Why credits were added. `top-up` was paid for; the others were given. */
-export type GrantCause = 'sign-up' | 'top-up' | 'operator' | 'development';
+/** Why credits were added. `top-up` and `pack` were paid for; the others were given. */
+export type GrantCause = 'sign-up' | 'top-up' | 'pack' | 'operator' | 'development';
 
 /**
  * Credits: one is held before a search, spent when it answered 200, and released otherwise. All

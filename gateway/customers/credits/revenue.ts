@@ -13,6 +13,7 @@ interface PaymentTables {
     released_at: bigint | null;
   };
   top_ups: { request_id: string };
+  packs: { request_id: string };
 }
 
 /** What was settled on one day (UTC), in atomic USDC. */
@@ -20,6 +21,7 @@ export interface RevenueDay {
   readonly day: string;
   readonly payments: UsdcUnits;
   readonly topUps: UsdcUnits;
+  readonly packs: UsdcUnits;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -47,28 +49,29 @@ export async function revenueByDay(
   now: number,
   days: number,
 ): Promise<readonly RevenueDay[]> {
+  const sum = (condition: string) =>
+    sql<bigint>`cast(sum(case when ${sql.raw(condition)} then cast(value as bigint) else 0 end) as bigint)`;
   const rows = await store.read((db: Kysely<PaymentTables>) =>
     db
       .selectFrom('payments')
       .leftJoin('top_ups', 'top_ups.request_id', 'payments.request_id')
+      .leftJoin('packs', 'packs.request_id', 'payments.request_id')
       .select([
         sql<bigint>`settled_at / ${sql.lit(DAY_MS)}`.as('day'),
-        sql<bigint>`cast(sum(case when top_ups.request_id is null then cast(value as bigint) else 0 end) as bigint)`.as(
-          'payments',
-        ),
-        sql<bigint>`cast(sum(case when top_ups.request_id is null then 0 else cast(value as bigint) end) as bigint)`.as(
-          'topUps',
-        ),
+        sum('top_ups.request_id is null and packs.request_id is null').as('payments'),
+        sum('top_ups.request_id is not null').as('topUps'),
+        sum('packs.request_id is not null').as('packs'),
       ])
       .where('settled_at', '>', BigInt(now - days * DAY_MS))
       .groupBy(sql`settled_at / ${sql.lit(DAY_MS)}`)
       .orderBy('day', 'desc')
       .execute(),
   );
-  return rows.map(({ day, payments, topUps }) => ({
+  return rows.map(({ day, payments, topUps, packs }) => ({
     day: new Date(Number(day) * DAY_MS).toISOString().slice(0, 10),
     payments: usdcUnits(payments),
     topUps: usdcUnits(topUps),
+    packs: usdcUnits(packs),
   }));
 }
 

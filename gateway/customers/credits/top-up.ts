@@ -77,11 +77,18 @@ const AMOUNT = { min: usdcUnits(10_000n), max: usdcUnits(10_000_000_000n) };
 const RECOVERED_MAX = 500;
 const RECOVERY_MS = 7 * 24 * 3600 * 1000;
 
-/** @param priceUnits of one credit, in atomic USDC. */
+interface TopUpParts {
+  readonly payments: TopUpPayments;
+  /** Of one credit, in atomic USDC. */
+  readonly priceUnits: UsdcUnits;
+  /** Told of each booking, inside its transaction. */
+  readonly onBooked: (tx: Kysely<AccountTables>, accountId: string) => Promise<unknown>;
+}
+
 export function openTopUps(
   store: Store,
   clock: Clock,
-  { payments, priceUnits }: { payments: TopUpPayments; priceUnits: UsdcUnits },
+  { payments, priceUnits, onBooked }: TopUpParts,
 ): TopUps {
   /** Grants what the order of a settled payment says; the reference makes it once. */
   const book = async (requestId: string): Promise<TopUpOrder | undefined> =>
@@ -99,13 +106,14 @@ export function openTopUps(
         credits: Number(row.credits),
         amount: usdcUnits(row.amount),
       };
-      await grantCredits(tx, {
+      const granted = await grantCredits(tx, {
         accountId: order.accountId,
         amount: order.credits,
         cause: 'top-up',
         reference: `top-up:${requestId}`,
         now,
       });
+      if (granted === 'granted') await onBooked(tx, order.accountId);
       return order;
     });
 

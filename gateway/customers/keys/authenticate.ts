@@ -42,7 +42,7 @@ type Known = Authenticated | Refusal;
 
 const INVALID = refuse(
   'invalid_api_key',
-  'This API key does not exist, was revoked or has expired. Check it, or create a new one.',
+  'This API key doesn’t exist, was revoked or has expired. Check it, or create a new one.',
 );
 
 export function authenticator(store: Store, clock: Clock): Authenticator {
@@ -118,10 +118,7 @@ function bearer(header: string | undefined): string | Refusal {
   const credentials = /^Bearer +(\S+) *$/i.exec(header)?.[1];
   return (
     credentials ??
-    refuse(
-      'invalid_api_key',
-      'The Authorization header is not of the form "Bearer <API_KEY>". Send the key in that form.',
-    )
+    refuse('invalid_api_key', 'The Authorization header must have the form "Bearer <API_KEY>".')
   );
 }
 

@@ -67,6 +67,30 @@ export interface Keys extends Authenticator {
   flushLastUses(): Promise<void>;
 }
 
+/** Writes a new key down inside the caller's transaction. */
+export async function insertKey(
+  tx: Kysely<KeyTables>,
+  { id, key }: CreatedKey,
+  of: { accountId: string; createdBy: string | null; terms: KeyTerms; now: number },
+): Promise<void> {
+  const { accountId, createdBy, terms, now } = of;
+  await tx
+    .insertInto('api_keys')
+    .values({
+      id,
+      account_id: accountId,
+      hash: hashKey(key),
+      last4: last4(key),
+      name: terms.name,
+      created_by: createdBy,
+      created_at: now,
+      expires_at: terms.expiresAt ?? null,
+      monthly_budget: terms.monthlyBudget ?? null,
+      rate_per_second: terms.ratePerSecond ?? null,
+    })
+    .execute();
+}
+
 /** Keys of one account, revoked ones included: a bound on a table that people fill. */
 export const KEYS_PER_ACCOUNT_MAX = 500;
 
@@ -79,24 +103,9 @@ export function openKeys(store: Store, clock: Clock, random: Random): Keys {
     createdBy: string | null,
     terms: KeyTerms,
   ): Promise<CreatedKey> => {
-    const key = createKey(random);
-    const id = random.uuid();
-    await db
-      .insertInto('api_keys')
-      .values({
-        id,
-        account_id: accountId,
-        hash: hashKey(key),
-        last4: last4(key),
-        name: terms.name,
-        created_by: createdBy,
-        created_at: clock.now(),
-        expires_at: terms.expiresAt ?? null,
-        monthly_budget: terms.monthlyBudget ?? null,
-        rate_per_second: terms.ratePerSecond ?? null,
-      })
-      .execute();
-    return { id, key };
+    const created = { id: random.uuid(), key: createKey(random) };
+    await insertKey(db, created, { accountId, createdBy, terms, now: clock.now() });
+    return created;
   };
 
   return {

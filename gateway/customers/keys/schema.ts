@@ -20,9 +20,11 @@ interface AccountRow {
   /** When the agreed plan ends; null for one without an end. */
   plan_ends_at: NullableInt;
   suspended_at: NullableInt;
-  /** What the account's people are told about the suspension. */
+  /** Shown to members. */
   suspended_reason: string | null;
   created_at: Int;
+  /** Who searches with it: people who sign in, or a wallet that bought a pack. */
+  holder: Generated<'people' | 'wallet'>;
 }
 
 /** An API key. Of the key itself only its SHA-256 and its last four characters are known. */
@@ -84,5 +86,13 @@ export const KEY_MIGRATIONS: readonly Migration[] = [
   {
     name: 'keys-002-end-of-plan',
     statements: ({ int }) => [`alter table accounts add column plan_ends_at ${int}`],
+  },
+  {
+    name: 'keys-003-holders',
+    statements: () => [
+      `alter table accounts add column holder text not null default 'people'`,
+      // Packs are many: the operator's list of accounts goes around them.
+      `create index accounts_of_people on accounts (name, id) where holder = 'people'`,
+    ],
   },
 ];

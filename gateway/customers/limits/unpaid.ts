@@ -119,7 +119,7 @@ const noDebts = (): Debts => ({ cpuMs: -Infinity, calls: -Infinity, bytes: -Infi
 function limited(waitMs: number): Refusal {
   return refuse(
     'rate_limited',
-    'Your network address has used more of this server without paying than it may.',
+    'Your network address has sent too many unpaid requests. Slow down, or pay or use an API key.',
     { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
   );
 }

@@ -4,7 +4,7 @@ import type { Store } from '../../ground/store/store.js';
 import type { PeopleTables } from './schema.js';
 
 /** Why a mail is sent. Each has an allowance of its own, so that none uses up another's. */
-export type MailKind = 'sign-up' | 'reset' | 'invitation';
+export type MailKind = 'sign-up' | 'reset' | 'invitation' | 'wallet-added';
 
 interface Allowance {
   /** Mails that may go at once. */
@@ -39,24 +39,51 @@ export function openMailAllowances(store: Store, clock: Clock): MailAllowances {
   return {
     take: (kind, recipient, sender) =>
       store.write(async (tx: Kysely<PeopleTables>) => {
-        const to = `${kind} ${recipient.toLowerCase()}`;
+        const to = nameOf(kind, recipient);
         const now = clock.now();
-        const both = [
+        return takeAll(tx, [
           await nextOf(tx, to, PER_RECIPIENT, now),
           await nextOf(tx, `${to} ${sender}`, PER_SENDER, now),
-        ];
-        const waitMs = Math.max(...both.map((one) => one.waitMs));
-        if (waitMs > 0) return waitMs;
-        for (const { name, fullAt } of both) {
-          await tx
-            .insertInto('mail_allowances')
-            .values({ name, full_at: fullAt })
-            .onConflict((conflict) => conflict.column('name').doUpdateSet({ full_at: fullAt }))
-            .execute();
-        }
-        return 0;
+        ]);
       }),
   };
+}
+
+/**
+ * Takes one mail that somebody causes to themselves, in the transaction of what it tells of.
+ *
+ * @returns 0 when it may go, else milliseconds until the next one may.
+ */
+export async function takeOwnMail(
+  tx: Kysely<PeopleTables>,
+  kind: MailKind,
+  recipient: string,
+  now: number,
+): Promise<number> {
+  return takeAll(tx, [await nextOf(tx, nameOf(kind, recipient), PER_RECIPIENT, now)]);
+}
+
+const nameOf = (kind: MailKind, recipient: string): string => `${kind} ${recipient.toLowerCase()}`;
+
+/** What taking one mail would leave of an allowance. */
+interface Next {
+  readonly name: string;
+  readonly fullAt: number;
+  readonly waitMs: number;
+}
+
+/** Takes from all of them, or from none. */
+async function takeAll(tx: Kysely<PeopleTables>, allowances: readonly Next[]): Promise<number> {
+  const waitMs = Math.max(...allowances.map((one) => one.waitMs));
+  if (waitMs > 0) return waitMs;
+  for (const { name, fullAt } of allowances) {
+    await tx
+      .insertInto('mail_allowances')
+      .values({ name, full_at: fullAt })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ full_at: fullAt }))
+      .execute();
+  }
+  return 0;
 }
 
 /** The generic cell rate algorithm (ITU-T I.371): one time says how much is left. */
@@ -65,7 +92,7 @@ async function nextOf(
   name: string,
   { burst, everyMs }: Allowance,
   now: number,
-): Promise<{ name: string; fullAt: number; waitMs: number }> {
+): Promise<Next> {
   const row = await tx
     .selectFrom('mail_allowances')
     .select('full_at')

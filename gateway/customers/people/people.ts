@@ -247,7 +247,7 @@ const no = (message: string) => ({ kind: 'no', message }) as const;
 function tooManyMails(waitMs: number): string {
   const minutes = Math.ceil(waitMs / 60_000);
   return (
-    'We have sent several mails to this address already. Open the newest one, or try again in ' +
+    'We’ve already sent several emails to this address. Open the newest one, or try again in ' +
     `${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`
   );
 }
@@ -276,7 +276,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   INVALID_EMAIL: 'This isn’t a valid email address.',
   INVALID_EMAIL_OR_PASSWORD: 'Wrong email address or password.',
   PASSWORD_TOO_SHORT: `A password needs at least ${PASSWORD_LENGTH.min} characters.`,
-  PASSWORD_TOO_LONG: `A password has at most ${PASSWORD_LENGTH.max} characters.`,
+  PASSWORD_TOO_LONG: `A password can have at most ${PASSWORD_LENGTH.max} characters.`,
   INVALID_TOKEN: 'This link has expired or was used. Request a new one.',
   TOKEN_EXPIRED: 'This link has expired or was used. Request a new one.',
   INVITATION_NOT_FOUND: 'This invitation was used, revoked, or has expired.',

@@ -38,7 +38,7 @@ export interface SignUps {
 
 /** What to tell somebody whose link confirms nothing any more. */
 export const DEAD_LINK =
-  'This link was used already, or it is too old. Sign in, or sign up again to get a new one.';
+  'This link has expired or was used. Sign in, or sign up again to get a new one.';
 
 const LINK_MS = 3600 * 1000;
 const TOKEN_BYTES = 32;

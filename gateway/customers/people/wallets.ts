@@ -4,6 +4,7 @@ import { address as addressOf, type Address, type Hex } from '../../ground/domai
 import type { Store } from '../../ground/store/store.js';
 import { walletAdded } from './letters.js';
 import type { Mailer } from './mail.js';
+import { takeOwnMail } from './mail-allowance.js';
 import type { PeopleTables } from './schema.js';
 
 /** How a wallet shows that it is there: a message of ERC-4361, and whether it was signed. */
@@ -131,17 +132,22 @@ export function openWallets(
     personId: string,
     find: (tx: Kysely<PeopleTables>) => Promise<Address | undefined>,
   ): Promise<WalletAddition> => {
-    const { addition, email } = await store.write(async (tx: Kysely<PeopleTables>) => {
+    const { addition, email } = await store.write<
+      PeopleTables,
+      { addition: WalletAddition; email?: string | undefined }
+    >(async (tx) => {
       const address = await find(tx);
       if (address === undefined) return { addition: GONE };
-      const result = await add(tx, personId, address, clock.now());
-      if (result.kind === 'no') return { addition: result };
       const person = await tx
         .selectFrom('people')
         .select('email')
         .where('id', '=', personId)
         .executeTakeFirst();
-      return { addition: result, email: person?.email };
+      // No wallet without its mail: whoever is in an account must not add one unseen.
+      const waitMs = person ? await takeOwnMail(tx, 'wallet-added', person.email, clock.now()) : 0;
+      if (waitMs > 0) return { addition: tooMany(waitMs) };
+      const addition = await add(tx, personId, address, clock.now());
+      return { addition, email: person?.email };
     });
     if (addition.kind === 'added' && email !== undefined) {
       mailer.send(walletAdded(publicUrl, { email }, addition.address));
@@ -266,9 +272,11 @@ function isHex(text: string): text is Hex {
 
 const refusal = (message: string): WalletRefusal => ({ kind: 'no', message });
 const GONE = refusal('This wallet request was already used or has expired. Try again.');
-const UNSIGNED = refusal('The signature does not match this wallet and message.');
+const UNSIGNED = refusal('The signature doesn’t match this wallet and message.');
 const OUT_OF_REACH = refusal('We couldn’t reach the chain to check this wallet. Try again later.');
 const FULL = refusal(
   `At most ${WALLETS_MAX} wallets can sign in to one account. Remove one first.`,
 );
+const tooMany = (waitMs: number) =>
+  refusal(`You’ve linked many wallets lately. Try again in ${Math.ceil(waitMs / 60_000)} minutes.`);
 const TAKEN = refusal('This wallet is linked to another person. Unlink it there first.');

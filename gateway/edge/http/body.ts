@@ -33,7 +33,7 @@ function checkMediaType(request: IncomingMessage): Refusal | undefined {
     return refuse('unsupported_media_type', 'Send the header "Content-Type: application/json".');
   }
   if (charset !== undefined && !/^charset="?utf-8"?$/.test(charset)) {
-    return refuse('unsupported_media_type', 'The body must be UTF-8, as JSON is (RFC 8259).');
+    return refuse('unsupported_media_type', 'The body must be UTF-8 (RFC 8259).');
   }
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
     return refuse('unsupported_media_type', 'Send the body without a Content-Encoding.');
@@ -83,6 +83,6 @@ function parseJson(bytes: Uint8Array): { value: unknown } | Refusal {
   try {
     return { value: JSON.parse(utf8.decode(bytes)) as unknown };
   } catch {
-    return refuse('malformed_request', 'The body is not valid JSON.');
+    return refuse('malformed_request', 'The body isn’t valid JSON.');
   }
 }

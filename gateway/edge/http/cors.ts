@@ -61,7 +61,7 @@ export function answerPreflight(request: Request, response: ServerResponse, meth
  * Lets pages of any origin call a route: no cookie is ever looked at there. A preflight is answered;
  * any other OPTIONS request goes on, and is a 405 on `/search` as specified.
  */
-export function createCors(methods: 'GET' | 'POST'): RequestHandler {
+export function createCors(methods: 'GET' | 'POST' | 'GET, POST' | 'DELETE'): RequestHandler {
   return (request, response, next) => {
     showToPages(response);
     if (isPreflight(request)) answerPreflight(request, response, methods);

@@ -99,7 +99,7 @@ function checkHost({ rawHeaders, httpVersion }: IncomingMessage): Refusal | unde
   }
   if (hosts > 1) return refuse('malformed_request', 'Send exactly one Host header.');
   if (hosts === 0 && httpVersion === '1.1') {
-    return refuse('malformed_request', 'Send a Host header: HTTP/1.1 asks for it.');
+    return refuse('malformed_request', 'Send a Host header: HTTP/1.1 requires one.');
   }
   return undefined;
 }
@@ -140,7 +140,8 @@ function cpuMsOf(request: IncomingMessage): number {
   const path = pathOf(request);
   const known = CPU_MS.find(([prefix]) => path.startsWith(prefix));
   if (known) return known[1];
-  return pays(request) ? CPU_MS_PAYMENT : CPU_MS_OTHER;
+  const isSigned = pays(request) || request.headers['sign-in-with-x'] !== undefined;
+  return isSigned ? CPU_MS_PAYMENT : CPU_MS_OTHER;
 }
 
 /** Answers with as little work as can be, and closes: the next try has to connect again. */

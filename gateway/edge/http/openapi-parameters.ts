@@ -35,6 +35,25 @@ const PAYMENT_PROOF: Json = {
   schema: { type: 'string' },
 };
 
+const SIGN_IN_WITH_X: Json = {
+  name: 'SIGN-IN-WITH-X',
+  in: 'header',
+  required: false,
+  description:
+    'base64 of the JSON proof of the x402 extension `sign-in-with-x`: what the challenge of the 402 ' +
+    'says, with `address` and the wallet’s `signature` (EIP-191; a contract’s by ERC-1271) over ' +
+    'its ERC-4361 message. Good once, for this path, within five minutes.',
+  schema: { type: 'string' },
+};
+
+const PACK_ID: Json = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The id of the pack, as its purchase and `GET /packs` say it.',
+  schema: { type: 'string', format: 'uuid' },
+};
+
 const PAYMENT_NONCE: Json = {
   name: 'nonce',
   in: 'path',
@@ -60,5 +79,7 @@ export const PARAMETERS: Json = {
   PaymentV1: PAYMENT_V1,
   PaymentProof: PAYMENT_PROOF,
   PaymentNonce: PAYMENT_NONCE,
+  SignInWithX: SIGN_IN_WITH_X,
+  PackId: PACK_ID,
   IdempotencyKey: IDEMPOTENCY_KEY,
 };

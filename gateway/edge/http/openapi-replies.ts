@@ -14,13 +14,13 @@ export const HEADERS = {
   ),
   'PAYMENT-RESPONSE': text(
     'x402 version 2: base64 of the JSON receipt, with the transaction or the reason of failure. ' +
-      'Present where a payment was settled or its settlement failed.',
+      'Present if a payment was settled or its settlement failed.',
   ),
   'X-PAYMENT-RESPONSE': text(
     'x402 version 1: base64 of the JSON receipt, where version 1 was paid with.',
   ),
   'Retry-After': {
-    description: 'Whole seconds to wait before the next try.',
+    description: 'Whole seconds to wait before you retry.',
     schema: { type: 'integer', minimum: 1 },
   },
   RateLimit: text(
@@ -31,7 +31,7 @@ export const HEADERS = {
     'The quota (`q`) in a window of `w` seconds, of the key or the address ' +
       '(draft-ietf-httpapi-ratelimit-headers).',
   ),
-  Allow: always(text('The methods of this path (RFC 9110, 10.2.1).')),
+  Allow: always(text('The methods this path allows (RFC 9110, 10.2.1).')),
   'WWW-Authenticate': always(text('The scheme to use (RFC 9110, 11.6.1).')),
 } satisfies Record<string, Json>;
 
@@ -62,20 +62,21 @@ const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
 
 /** One sentence of example for each code; the real `detail` says what was wrong this time. */
 const DETAILS: Readonly<Record<RefusalCode, string>> = {
-  malformed_request: 'The body is not valid JSON.',
+  malformed_request: 'The body isn’t valid JSON.',
   malformed_payment: 'Send exactly one payment header.',
   ambiguous_credentials: 'Send an API key or a payment, not both: a search is charged once.',
   missing_api_key: 'Send an API key: "Authorization: Bearer s402_live_…".',
-  invalid_api_key: 'This API key is not valid.',
-  invalid_payment_proof: 'Only its payer is told about a payment.',
+  invalid_api_key: 'This API key isn’t valid.',
+  invalid_payment_proof: 'Only the payer can ask about a payment.',
+  wallet_sign_in_required: 'Only the wallet that paid sees its keys. Sign in with it.',
   payment_required: 'Pay what the PAYMENT-REQUIRED header says, or send an API key.',
-  payment_invalid: 'The payment cannot be taken. Sign a new one for the quote of this reply.',
+  payment_invalid: 'We can’t accept this payment. Sign a new one for the quote in this reply.',
   authorization_bound_to_other_request: 'This payment was first used for another request.',
   settlement_failed: 'The transfer failed and nothing was paid. Sign a new payment.',
   insufficient_credits: 'The account has no credits left.',
   account_suspended: 'The account is suspended. Ask the operator.',
   plan_restricted: 'The plan of this account does not allow this.',
-  not_found: 'There is nothing here. Searches go to POST /search.',
+  not_found: 'Not found. To search, use POST /search.',
   method_not_allowed: 'Use POST for /search.',
   request_timeout: 'The request did not arrive in time.',
   payment_identifier_conflict: 'This payment identifier was used for another request.',
@@ -90,10 +91,11 @@ const DETAILS: Readonly<Record<RefusalCode, string>> = {
   service_unavailable: 'The search engine is busy. Nothing was charged.',
   payments_unavailable:
     'Paid searches are unavailable. Send the same payment again later; keys work.',
-  chain_unavailable: 'The chain cannot be reached now. Send the same payment again.',
-  contract_payer_deferred: 'An account with code has one payment at a time. Come back later.',
+  chain_unavailable: 'The chain can’t be reached. Send the same payment again.',
+  contract_payer_deferred:
+    'A payer with code can have one open payment at a time. Try again later.',
   settlement_pending: 'The transfer is on its way. Send the same payment again.',
-  idempotency_pending: 'The first search with this Idempotency-Key still runs.',
+  idempotency_pending: 'The first search with this Idempotency-Key is still running.',
   upstream_timeout: 'The search took too long. Nothing was charged.',
 };
 

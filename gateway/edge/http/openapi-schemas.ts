@@ -7,6 +7,7 @@ import {
   usageRowSchema,
   usageSchema,
 } from './account-wire.js';
+import { packListSchema, packRequestSchema, packSchema, revokedPackSchema } from './pack-wire.js';
 import { REFUSALS, type RefusalCode } from '../../ground/domain/refusal.js';
 import { QUERY_WORDS_MAX } from '../../../search-core/contract.js';
 import { searchResponseSchema } from '../../search/answer.js';
@@ -82,14 +83,19 @@ function requestSchemas() {
       pattern: WORDS_PATTERN,
       examples: ['lighthouse keeper logbook'],
     })
-    .add(maxResults, { description: 'Number of results to return at the most.' })
+    .add(maxResults, { description: 'Maximum number of results to return.' })
     .add(maxDescriptionLength, {
-      description: 'Characters (UTF-16 code units) in each description at the most.',
+      description: 'Maximum length of each description in characters (UTF-16 code units).',
     })
     .add(topUpRequestSchema, { id: 'TopUpRequest' })
     .add(topUpRequestSchema.shape.amountUsd, {
       description: 'Dollars to pay, 0.01 to 10000, a multiple of the price of one credit.',
       examples: ['5'],
+    })
+    .add(packRequestSchema, { id: 'PackRequest' })
+    .add(packRequestSchema.shape.searches, {
+      description: 'A pack on sale, by its number of searches; the first one if left out.',
+      examples: [1000],
     });
 }
 
@@ -101,30 +107,30 @@ function replySchemas() {
     .registry<Notes>()
     .add(searchResponseSchema, { id: 'SearchResponse' })
     .add(result, { id: 'SearchResult' })
-    .add(results, { description: 'The pages found, the best first.' })
+    .add(results, { description: 'The pages found, best first.' })
     .add(results.element, { id: 'SearchResultItem' })
     .add(results.element.shape.description, {
       description: 'Text of the page, at most `maxDescriptionLength` characters.',
     })
     .add(searchMetadata, { id: 'SearchMetadata' })
-    .add(searchMetadata.shape.executionTime, { description: 'Seconds that the search took.' })
+    .add(searchMetadata.shape.executionTime, { description: 'Duration of the search in seconds.' })
     .add(totalResults, { description: 'Number of results returned.' })
     .add(errorResponseSchema, { id: 'ErrorResponse' })
     .add(errorResponseSchema.shape.status, { description: 'The HTTP status code.' })
     .add(paymentRequiredV1Schema, {
       id: 'PaymentRequiredV1',
-      description: 'The challenge of x402 version 1, where the operator has turned it on.',
+      description: 'The x402 version 1 challenge, if the operator has turned it on.',
     })
     .add(paymentReportSchema, { id: 'PaymentReport' })
     .add(paymentReportSchema.shape.mayBeCharged, {
       description:
-        'False only where the books and the chain prove that it was not and will not be charged.',
+        'False only if our records and the chain prove that it was not and will not be charged.',
     })
     .add(paymentReportSchema.shape.replayable, {
       description: 'Whether `/payments/{nonce}/reply` has the reply now.',
     })
     .add(paymentReportSchema.shape.authorizationUsed, {
-      description: 'What the safe head of the chain says; absent while it is out of reach.',
+      description: 'What the chain’s safe head says. Absent while it can’t be reached.',
     })
     .add(paymentReportSchema.shape.chainTime, {
       description:
@@ -140,9 +146,16 @@ function replySchemas() {
     .add(usageRowSchema.shape.name, {
       description: 'The hour or day (ISO 8601), the key, member, outcome or latency class.',
     })
-    .add(usageRowSchema.shape.refused, { description: 'Searches that failed; they cost nothing.' })
+    .add(usageRowSchema.shape.refused, { description: 'Failed searches. They cost nothing.' })
     .add(topUpSchema, { id: 'TopUp' })
-    .add(topUpSchema.shape.transaction, { description: 'Hash of the transfer.' });
+    .add(topUpSchema.shape.transaction, { description: 'Hash of the transfer.' })
+    .add(packSchema, { id: 'Pack' })
+    .add(packSchema.shape.key, { description: 'An API key of its own; send it as a bearer.' })
+    .add(revokedPackSchema, { id: 'RevokedPack' })
+    .add(packListSchema, { id: 'PackList' })
+    .add(packListSchema.shape.packs, {
+      description: '`searches` counts top-ups; `key` shows the last four characters.',
+    });
 }
 
 /** `components.schemas`: JSON Schema 2020-12, as OpenAPI 3.1 takes it (Schema Object, 4.8.24). */
@@ -151,10 +164,10 @@ export function componentSchemas(): Json {
 }
 
 const USAGE_PARAMETERS: Readonly<Record<keyof typeof usageQuerySchema.shape, string>> = {
-  from: 'Start, a day or a moment in UTC; 30 days before the end if left out.',
-  to: 'End, at most 400 days after the start; now if left out.',
+  from: 'Start: a day or a time in UTC. Default: 30 days before the end.',
+  to: 'End: at most 400 days after the start. Default: now.',
   by: 'What to group by.',
-  format: 'The form of the reply.',
+  format: 'The format of the reply.',
 };
 
 /** The query parameters of `GET /account/usage` (Parameter Object, 4.8.12). */

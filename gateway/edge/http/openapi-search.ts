@@ -73,7 +73,7 @@ export function paidReplyOperation(): Json {
         content: {
           'application/json': {
             schema: {
-              anyOf: ['SearchResponse', 'TopUp'].map((name) => ({
+              anyOf: ['SearchResponse', 'TopUp', 'Pack'].map((name) => ({
                 $ref: `#/components/schemas/${name}`,
               })),
             },
@@ -81,6 +81,53 @@ export function paidReplyOperation(): Json {
         },
       },
       ...errorReplies(ASKED),
+    },
+  };
+}
+
+/** What a question about channels, or a refund, can be refused with. */
+const REFUND: readonly RefusalCode[] = [
+  'malformed_request',
+  'malformed_payment',
+  'payment_required',
+  'payment_invalid',
+  'not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+  'payments_unavailable',
+  'settlement_pending',
+];
+
+export function channelOperation(): Json {
+  return {
+    operationId: 'refundChannel',
+    tags: ['search'],
+    summary: 'What channels are offered, and a refund of what is left in one',
+    description:
+      'The address for `refund(url)` of x402 clients. Without a payment it answers 402 with the ' +
+      'offer; with a refund payload of the scheme `batch-settlement` it gives back what is left in ' +
+      'the channel. 404 where channels are off, and on the keys-only port.',
+    security: [{}],
+    parameters: [parameter('PaymentSignature')],
+    responses: {
+      '200': {
+        description: 'What was given back, in atomic units.',
+        headers: headers('PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'),
+        content: {
+          'application/json': {
+            schema: {
+              type: 'object',
+              properties: { refundedUnits: { type: 'string', pattern: '^[0-9]+$' } },
+              required: ['refundedUnits'],
+              additionalProperties: false,
+            },
+          },
+        },
+      },
+      ...errorReplies(REFUND),
     },
   };
 }
@@ -97,4 +144,4 @@ function withChallengeV1(replies: Readonly<Record<string, ErrorReply>>): Json {
 }
 
 /** What a search can be refused with: everything but that its path is not there. */
-const SEARCH = CODES.filter((code) => code !== 'not_found');
+const SEARCH = CODES.filter((code) => !['not_found', 'wallet_sign_in_required'].includes(code));

@@ -4,10 +4,16 @@
  * so the served document and the committed `docs/openapi.json` are the same.
  */
 import { accountOperation, creditsOperation, usageOperation } from './openapi-account.js';
+import { buyPackOperation, listPacksOperation, revokePackOperation } from './openapi-packs.js';
 import { PARAMETERS } from './openapi-parameters.js';
 import { HEADERS } from './openapi-replies.js';
 import { componentSchemas, type Json } from './openapi-schemas.js';
-import { paidReplyOperation, paymentOperation, searchOperation } from './openapi-search.js';
+import {
+  channelOperation,
+  paidReplyOperation,
+  paymentOperation,
+  searchOperation,
+} from './openapi-search.js';
 import {
   documentOperation,
   liveOperation,
@@ -27,6 +33,7 @@ export function openApiDocument(): Json {
     security: [{ bearer: [] }],
     tags: [
       { name: 'search', description: 'Search the web by keywords' },
+      { name: 'packs', description: 'Many searches for one payment, without an account' },
       { name: 'account', description: 'What an account has and used, and more credits' },
       { name: 'service', description: 'The service itself: this document, and how it does' },
     ],
@@ -34,6 +41,9 @@ export function openApiDocument(): Json {
       '/search': { post: searchOperation() },
       '/payments/{nonce}': { get: paymentOperation() },
       '/payments/{nonce}/reply': { get: paidReplyOperation() },
+      '/channels': { get: channelOperation() },
+      '/packs': { post: buyPackOperation(), get: listPacksOperation() },
+      '/packs/{id}': { delete: revokePackOperation() },
       '/account': { get: accountOperation() },
       '/account/usage': { get: usageOperation() },
       '/account/credits': { post: creditsOperation() },

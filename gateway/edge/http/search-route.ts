@@ -120,7 +120,4 @@ export const notFound: RequestHandler = (_request, response) => {
 };
 
 const METHOD_NOT_ALLOWED: Refusal = refuse('method_not_allowed', 'Use POST for /search.');
-const NOT_FOUND: Refusal = refuse(
-  'not_found',
-  'There is nothing here. Searches go to POST /search.',
-);
+const NOT_FOUND: Refusal = refuse('not_found', 'Not found. To search, use POST /search.');

@@ -66,7 +66,7 @@ export function createBoundedServer(
 /** Why Node could not read a request, and what it had received of it. */
 type BadHttp = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 
-const UNEXPECTED = refuse('malformed_request', 'The only expectation met here is 100-continue.');
+const UNEXPECTED = refuse('malformed_request', 'Only Expect: 100-continue is supported.');
 
 /** The first line of a request whose method Node does not know (RFC 9110, 9.1). */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} (\S{1,2048}) HTTP\/1\.[01]\r?\n/;
@@ -75,7 +75,7 @@ const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} (\S{1,2048}) HTTP\/1\.[0
 function unknownMethod(target: string): Refusal {
   return target.split('?', 1)[0] === '/search'
     ? refuse('method_not_allowed', 'Use POST for /search.')
-    : refuse('not_found', 'There is nothing here. Searches go to POST /search.');
+    : refuse('not_found', 'Not found. To search, use POST /search.');
 }
 
 function refusalOf({ code, rawPacket }: BadHttp): Refusal {
@@ -89,7 +89,7 @@ function refusalOf({ code, rawPacket }: BadHttp): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return refuse('malformed_request', 'The request headers are too long.');
   }
-  return refuse('malformed_request', 'This is not a well-formed HTTP/1.1 request.');
+  return refuse('malformed_request', 'The request isn’t valid HTTP/1.1.');
 }
 
 /** Milliseconds for a client to take in why its connection ends. */
@@ -138,10 +138,12 @@ export function listenFault(
   switch (error instanceof Error && 'code' in error ? error.code : undefined) {
     case 'EADDRINUSE':
       return new StartError(
-        `Port ${port} on ${host} is taken: stop what listens there, or set ${setting} to another port.`,
+        `Port ${port} on ${host} is already in use. Stop the other program, or set ${setting} to another port.`,
       );
     case 'EACCES':
-      return new StartError(`This user may not listen on port ${port}: set ${setting} above 1023.`);
+      return new StartError(
+        `This user isn’t allowed to listen on port ${port}. Set ${setting} above 1023.`,
+      );
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new StartError(

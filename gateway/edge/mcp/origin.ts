@@ -19,7 +19,10 @@ export function refuseOrigin(
   if (origin === undefined) return false;
   const host = URL.canParse(origin) ? new URL(origin).hostname : undefined;
   if (host === undefined || !(LOCAL_HOSTS.includes(host) || originHosts.includes(host))) {
-    const error = { code: -32_000, message: 'Pages of this origin may not call this server.' };
+    const error = {
+      code: -32_000,
+      message: 'Web pages from this origin aren’t allowed to call this server.',
+    };
     response.status(403).json({ jsonrpc: '2.0', id: null, error });
     return true;
   }

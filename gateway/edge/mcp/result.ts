@@ -92,7 +92,7 @@ function challengeResult(required: Record<string, unknown>, refusal: Refusal): C
 }
 
 const HOW_TO_PAY =
-  'This search has to be paid for. A client with a wallet signs one of "accepts" and calls the ' +
+  'This search costs money. A client with a wallet signs one of "accepts" and calls the ' +
   `tool again with the payment in _meta["${PAYMENT_META}"]. Without a wallet, connect with an API ` +
   'key as "Authorization: Bearer s402_live_…".';
 

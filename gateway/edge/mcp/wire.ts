@@ -9,7 +9,7 @@ import type { McpPaymentWire } from './result.js';
  */
 export function createMcpWire(offer: () => Offer): McpPaymentWire {
   return {
-    paymentRequired: ({ error }) => ({ ...paymentRequired({ ...offer(), error }) }),
+    paymentRequired: (parts) => ({ ...paymentRequired({ ...offer(), ...parts }) }),
     paymentResponse: (receipt) => ({ ...settleResponse(receipt) }),
   };
 }

@@ -24,6 +24,7 @@ export const REFUSALS = {
   missing_api_key: { status: 401, next: 'never' },
   invalid_api_key: { status: 401, next: 'never' },
   invalid_payment_proof: { status: 401, next: 'never' },
+  wallet_sign_in_required: { status: 402, next: 'never' },
   payment_required: { status: 402, next: 'new-payment' },
   payment_invalid: { status: 402, next: 'new-payment' },
   authorization_bound_to_other_request: { status: 402, next: 'new-payment' },

@@ -74,7 +74,7 @@ export class StoreUnavailable extends Error {
     super(`the store takes no writes: ${reason}`, options);
     this.refusal = refuse(
       'service_unavailable',
-      'The service cannot record anything at the moment. Send the same request again shortly.',
+      'The service can’t record anything right now. Send the same request again shortly.',
       { retryAfterSeconds: reason === 'busy' ? 1 : 5 },
     );
   }

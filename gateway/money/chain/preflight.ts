@@ -30,11 +30,11 @@ export interface ExpectedChain {
 export async function preflight(request: RpcRequest, expected: ExpectedChain): Promise<void> {
   const chainId = await request('eth_chainId', []).then(Number, (error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new PreflightError(`RPC_URLS cannot be used: ${reason}.`, { cause: error });
+    throw new PreflightError(`RPC_URLS can’t be used: ${reason}.`, { cause: error });
   });
   if (chainId !== expected.chainId) {
     throw new PreflightError(
-      `RPC_URLS lead to chain id ${chainId}, but payments are made on ${expected.chainId}.`,
+      `RPC_URLS point to chain ${chainId}, but payments are made on chain ${expected.chainId}.`,
     );
   }
   const call = async (functionName: 'name' | 'version' | 'DOMAIN_SEPARATOR') => {
@@ -47,7 +47,7 @@ export async function preflight(request: RpcRequest, expected: ExpectedChain): P
     call('version'),
     call('DOMAIN_SEPARATOR'),
   ]).catch((error: unknown) => {
-    const reason = `The token at ${expected.asset} does not answer as USDC does.`;
+    const reason = `The token at ${expected.asset} doesn’t behave like USDC.`;
     throw new PreflightError(reason, { cause: error });
   });
   const { domain } = expected;

@@ -1,7 +1,8 @@
-import { getAddress, hashMessage, recoverMessageAddress } from 'viem';
+import { hashMessage, recoverMessageAddress } from 'viem';
 import { parseAddress, type Address, type Hex } from '../../ground/domain/units.js';
 import type { ChainClient } from './client.js';
 import { askContract } from './contract-signature.js';
+import { signInMessage } from './sign-in-message.js';
 
 /** What a wallet is asked to sign; the server makes the whole text of it, twice the same. */
 interface Claim {
@@ -13,48 +14,56 @@ interface Claim {
   readonly expiresAt: Date;
 }
 
-interface ProofOptions {
+interface CheckOptions {
   readonly client: Pick<ChainClient, 'request'>;
+  /** Whether contracts may sign (ERC-1271, ERC-6492, EIP-7702): that is a question for the chain. */
+  readonly contractWallets: boolean;
+}
+
+interface ProofOptions extends CheckOptions {
   readonly chainId: number;
   /** Where people open the console: `https://search.example`. The message is good there only. */
   readonly publicUrl: string;
-  /** Whether contracts may sign (ERC-1271, ERC-6492, EIP-7702): that is a question for the chain. */
-  readonly contractWallets: boolean;
+}
+
+/** Whether an address signed a message (EIP-191). */
+export interface SignatureCheck {
+  /** By its own key; costs no question to the chain. */
+  byKey(message: string, address: Address, signature: Hex): Promise<boolean>;
+  /** As a contract: one question to the chain. `unknown` while that is out of reach. */
+  byContract(message: string, address: Address, signature: Hex): Promise<'yes' | 'no' | 'unknown'>;
+}
+
+export function createSignatureCheck({ client, contractWallets }: CheckOptions): SignatureCheck {
+  return {
+    byKey: async (message, address, signature) => (await signerOf(message, signature)) === address,
+    byContract: async (message, address, signature) =>
+      contractWallets
+        ? askContract(client, { hash: hashMessage(message), address, signature })
+        : 'no',
+  };
 }
 
 /**
  * Messages by which a wallet shows that it is there, in the form of ERC-4361, and whether one was
  * signed. Wallets compare the domain with the page that asks, and warn when it is another.
  */
-export function createWalletProof({ client, chainId, publicUrl, contractWallets }: ProofOptions) {
+export function createWalletProof({ chainId, publicUrl, ...options }: ProofOptions) {
   const { host } = new URL(publicUrl);
+  const check = createSignatureCheck(options);
   return {
-    /** The text of ERC-4361, "Message Format". */
-    messageOf: ({ address, nonce, statement, issuedAt, expiresAt }: Claim): string =>
-      [
-        `${host} wants you to sign in with your Ethereum account:`,
-        getAddress(address),
-        '',
-        statement,
-        '',
-        `URI: ${publicUrl}/console/sign-in`,
-        'Version: 1',
-        `Chain ID: ${chainId}`,
-        `Nonce: ${nonce}`,
-        `Issued At: ${issuedAt.toISOString()}`,
-        `Expiration Time: ${expiresAt.toISOString()}`,
-      ].join('\n'),
+    messageOf: (claim: Claim): string =>
+      signInMessage({ ...claim, host, chainId, uri: `${publicUrl}/console/sign-in` }),
 
-    /** Whether an address signed a message (EIP-191); `unknown` while the chain is out of reach. */
-    async isSigned(
+    /** `unknown` while only the chain could tell and it is out of reach. */
+    isSigned: async (
       message: string,
       address: Address,
       signature: Hex,
-    ): Promise<'yes' | 'no' | 'unknown'> {
-      if ((await signerOf(message, signature)) === address) return 'yes';
-      if (!contractWallets) return 'no';
-      return askContract(client, { hash: hashMessage(message), address, signature });
-    },
+    ): Promise<'yes' | 'no' | 'unknown'> =>
+      (await check.byKey(message, address, signature))
+        ? 'yes'
+        : check.byContract(message, address, signature),
   };
 }
 

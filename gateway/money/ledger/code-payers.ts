@@ -61,29 +61,6 @@ export class CodePayerBooks {
     );
   }
 
-  /** Records what these calls used; recorded again, they replace what was known. */
-  record(calls: readonly CodeCall[]): Promise<void> {
-    return this.store.write(async (tx: LedgerTx) => {
-      const at = BigInt(this.clock.now());
-      for (const call of calls) {
-        const facts = {
-          gas_wasted: call.gasWasted,
-          moved: call.isMoved ? 1n : 0n,
-          alone: call.isAlone ? 1n : 0n,
-          called_at: at,
-        };
-        const { intentId: intent_id, paymentId: payment_id, payer, code } = call;
-        await tx
-          .insertInto('code_calls')
-          .values({ intent_id, payment_id, payer, code, ...facts })
-          .onConflict((conflict) =>
-            conflict.columns(['intent_id', 'payment_id']).doUpdateSet(facts),
-          )
-          .execute();
-      }
-    });
-  }
-
   /** Whether a transaction that carried this payment alone was mined and moved nothing. */
   async hasFailedAlone(paymentId: string): Promise<boolean> {
     const row = await this.store.read((db: LedgerTx) =>
@@ -131,6 +108,28 @@ export class CodePayerBooks {
       const gone = ids.map((row) => row.intent_id);
       await tx.deleteFrom('code_calls').where('intent_id', 'in', gone).execute();
     });
+  }
+}
+
+/** Records what these calls used; recorded again, they replace what was known. */
+export async function recordCodeCalls(
+  tx: LedgerTx,
+  calls: readonly CodeCall[],
+  now: bigint,
+): Promise<void> {
+  for (const call of calls) {
+    const facts = {
+      gas_wasted: call.gasWasted,
+      moved: call.isMoved ? 1n : 0n,
+      alone: call.isAlone ? 1n : 0n,
+      called_at: now,
+    };
+    const { intentId: intent_id, paymentId: payment_id, payer, code } = call;
+    await tx
+      .insertInto('code_calls')
+      .values({ intent_id, payment_id, payer, code, ...facts })
+      .onConflict((conflict) => conflict.columns(['intent_id', 'payment_id']).doUpdateSet(facts))
+      .execute();
   }
 }
 

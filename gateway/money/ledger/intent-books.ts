@@ -1,6 +1,6 @@
 import type { Address } from '../../ground/domain/units.js';
 import type { Store } from '../../ground/store/store.js';
-import { type Intent, loadIntents } from './intents.js';
+import { type Intent, type IntentPurpose, loadIntents } from './intents.js';
 import type { LedgerTx } from './transition.js';
 
 /** The nonces of relayers: which intents hold them, and which are open. */
@@ -20,6 +20,21 @@ export class IntentBooks {
         .execute();
       return loadIntents(db, rows);
     });
+  }
+
+  /** Whether an intent of this purpose is open, whoever holds its relayer: its bytes may go out. */
+  async isOpen(chainId: number, purpose: IntentPurpose): Promise<boolean> {
+    const row = await this.store.read((db: LedgerTx) =>
+      db
+        .selectFrom('intents')
+        .select('id')
+        .where('chain_id', '=', BigInt(chainId))
+        .where('purpose', '=', purpose)
+        .where('mined_at', 'is', null)
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row !== undefined;
   }
 
   /** Whether an open intent carries this payment: its bytes may go out, whoever holds the relayer. */

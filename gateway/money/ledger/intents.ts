@@ -10,7 +10,11 @@ export type IntentPurpose =
   /** Closes a gap. */
   | 'filler'
   /** Puts the batch contract in its place. */
-  | 'deployment';
+  | 'deployment'
+  /** Claims what channels were charged, and pays out what was claimed. */
+  | 'claim'
+  /** Gives a payer back what is left in a channel. */
+  | 'refund';
 
 /** One use of one relayer nonce: what is to be called, decided before it is signed. */
 export interface NewIntent {
@@ -42,6 +46,14 @@ interface RecordedTransaction extends NewTransaction {
   readonly signedAt: UnixMillis;
   readonly broadcastAt?: UnixMillis;
   readonly block?: { readonly number: bigint; readonly hash: Bytes32 };
+  /** What it cost, once it was mined. */
+  readonly cost?: {
+    readonly gasUsed: bigint;
+    /** Wei per gas. */
+    readonly gasPrice: bigint;
+    /** Wei for publishing it on the layer below; 0 in books from before that was kept. */
+    readonly publishingFee: bigint;
+  };
 }
 
 /** An intent with everything recorded about it. */
@@ -93,8 +105,10 @@ export async function loadIntents(
   }));
 }
 
+const PURPOSES: readonly IntentPurpose[] = ['transfer', 'filler', 'deployment', 'claim', 'refund'];
+
 function purposeOf(text: string): IntentPurpose {
-  return text === 'filler' || text === 'deployment' ? text : 'transfer';
+  return PURPOSES.find((purpose) => purpose === text) ?? 'transfer';
 }
 
 type TransactionRow = Omit<LedgerTables['transactions'], 'broadcasts'>;
@@ -112,6 +126,14 @@ function transactionOf(row: TransactionRow): RecordedTransaction {
     ...(row.block_number !== null &&
       row.block_hash !== null && {
         block: { number: row.block_number, hash: bytes32(row.block_hash) },
+      }),
+    ...(row.gas_used !== null &&
+      row.gas_price !== null && {
+        cost: {
+          gasUsed: BigInt(row.gas_used),
+          gasPrice: BigInt(row.gas_price),
+          publishingFee: BigInt(row.publishing_fee ?? '0'),
+        },
       }),
   };
 }

@@ -6,6 +6,7 @@ import { type Checkpoint, passCheckpoint } from './checkpoint.js';
 import type { CodeObjection } from '../payment/code-refusals.js';
 import type { CodePayer } from './code-payer.js';
 import { CODE_PAYER_LIMITS, findCodeObjection, type CodePayerLimits } from './code-payers.js';
+import { writeDeposit } from './deposit.js';
 import type { Payment, RequestBinding, StoredReply } from './payment.js';
 import { mayRelease, mayServe } from './status.js';
 import { paymentOf } from './tables.js';
@@ -202,5 +203,6 @@ function newRow(reservation: {
     request_id: requestId,
     owner,
     payment_identifier: identifier ?? null,
+    deposit: authorization.deposit ? writeDeposit(authorization.deposit) : null,
   };
 }

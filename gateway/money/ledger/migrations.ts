@@ -206,6 +206,15 @@ const CODE_CALLS_BY_PAYMENT = `create index code_calls_by_payment on code_calls 
 const PAYMENTS_RELEASED = `create index payments_released on payments (payer, nonce)
   where released_at is not null`;
 
+/**
+ * JSON of the channel and the salt where the payment is a deposit into a channel: the call that moves
+ * its money repeats them. Null for a transfer.
+ */
+const PAYMENTS_DEPOSIT = `alter table payments add column deposit text`;
+
+/** Wei for publishing it on the layer below, beyond its gas (`l1Fee` on Base); null on rows from before. */
+const TRANSACTIONS_PUBLISHING_FEE = `alter table transactions add column publishing_fee text`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -251,4 +260,6 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
     ],
   },
   { name: 'ledger-020-released', statements: () => [PAYMENTS_RELEASED] },
+  { name: 'ledger-021-deposits', statements: () => [PAYMENTS_DEPOSIT] },
+  { name: 'ledger-022-publishing-fees', statements: () => [TRANSACTIONS_PUBLISHING_FEE] },
 ];

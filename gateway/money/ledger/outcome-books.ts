@@ -1,6 +1,7 @@
 import type { Clock } from '../../ground/domain/ports.js';
 import type { Bytes32, TransactionHash } from '../../ground/domain/units.js';
 import type { Store } from '../../ground/store/store.js';
+import { type CodeCall, recordCodeCalls } from './code-payers.js';
 import type { Payment } from './payment.js';
 import { mayFail, mayFinalize, mayPreconfirm, mayRetry, maySettle } from './status.js';
 import { type LedgerTx, transition, type Transition } from './transition.js';
@@ -13,6 +14,8 @@ export interface MinedFacts {
   readonly gasUsed: bigint;
   /** Wei per gas. */
   readonly gasPrice: bigint;
+  /** Wei for publishing it on the layer below, beyond its gas. */
+  readonly publishingFee: bigint;
 }
 
 /** What became of payments that went out: mined, adopted, tried again, failed, final. */
@@ -24,9 +27,15 @@ export class OutcomeBooks {
 
   /**
    * Records the receipt of an intent's transaction together with the payments whose transfers its
-   * logs prove. The others stay open: their calls failed for a reason still to be found.
+   * logs prove. The others stay open: their calls failed for a reason still to be found. What
+   * payers' code used is in the same commit, so that no crash lets a failure go unpunished.
    */
-  recordMined(intentId: string, mined: MinedFacts, transferred: readonly string[]): Promise<void> {
+  recordMined(
+    intentId: string,
+    mined: MinedFacts,
+    transferred: readonly string[],
+    codeCalls: readonly CodeCall[],
+  ): Promise<void> {
     return this.store.write(async (tx: LedgerTx) => {
       const now = BigInt(this.clock.now());
       await tx
@@ -38,6 +47,7 @@ export class OutcomeBooks {
           succeeded: mined.succeeded ? 1n : 0n,
           gas_used: mined.gasUsed.toString(),
           gas_price: mined.gasPrice.toString(),
+          publishing_fee: mined.publishingFee.toString(),
         })
         .where('hash', '=', mined.hash)
         .execute();
@@ -49,6 +59,7 @@ export class OutcomeBooks {
       for (const id of transferred) {
         await transition(tx, id, maySettle, settledBy(mined.hash, mined.block, now));
       }
+      await recordCodeCalls(tx, codeCalls, now);
     });
   }
 

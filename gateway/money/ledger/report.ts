@@ -41,11 +41,15 @@ export function explainPayment(payment: Payment, intents: readonly Intent[]): st
   });
   for (const intent of intents) {
     for (const transaction of intent.transactions) {
-      const { hash, replaces, signedAt, block } = transaction;
+      const { hash, replaces, signedAt, block, cost } = transaction;
       const nonce = `${intent.relayer} nonce ${intent.nonce}`;
       const what = replaces ? `replaces ${replaces}` : `${intent.payments.length} payment(s)`;
       const where = block ? `, mined in block ${block.number}` : '';
-      events.push({ at: signedAt, words: `transaction ${hash} by ${nonce}, ${what}${where}` });
+      const fees = cost ? `, ${costText(cost)}` : '';
+      events.push({
+        at: signedAt,
+        words: `transaction ${hash} by ${nonce}, ${what}${where}${fees}`,
+      });
     }
   }
   events.sort((a, b) => a.at - b.at);
@@ -59,6 +63,14 @@ export function explainPayment(payment: Payment, intents: readonly Intent[]): st
     ...events.map(({ at, words }) => `  ${iso(at)}  ${words}`),
   ];
 }
+
+/** What a transaction cost, and of it what publishing it on the layer below did. */
+function costText({ gasUsed, gasPrice, publishingFee }: NonNullable<Cost>): string {
+  const total = gasUsed * gasPrice + publishingFee;
+  return `cost ${total} wei (${gasUsed} gas at ${gasPrice}, L1 fee ${publishingFee})`;
+}
+
+type Cost = Intent['transactions'][number]['cost'];
 
 /** The columns of the CSV export; amounts in atomic units (6 decimals), times in ISO 8601. */
 export const CSV_HEADER =
@@ -100,6 +112,7 @@ function csvField(text: string): string {
 /** A payment for programs: amounts and block numbers as decimal text, times in ISO 8601. */
 export function paymentJson(payment: Payment): Record<string, unknown> {
   const { authorization, facts, block, reply } = payment;
+  const { deposit } = authorization;
   const times = Object.entries(facts) as [string, UnixMillis][];
   return {
     id: payment.id,
@@ -107,6 +120,7 @@ export function paymentJson(payment: Payment): Record<string, unknown> {
     authorization: {
       ...authorization,
       value: authorization.value.toString(),
+      deposit: deposit && { ...deposit, salt: deposit.salt.toString() },
       // Whoever has it could make the transfer.
       signature: undefined,
     },

@@ -2,6 +2,7 @@ import type { Generated } from 'kysely';
 import { address, bytes32, unixMillis, unixSeconds, usdcUnits } from '../../ground/domain/units.js';
 import type { Hex, UnixMillis } from '../../ground/domain/units.js';
 import { codePayerOf } from './code-payer.js';
+import { readDeposit } from './deposit.js';
 import type { Payment, StoredReply } from './payment.js';
 import { type PaymentFacts, statusOf } from './status.js';
 
@@ -51,6 +52,7 @@ export interface PaymentsTable {
   reason: string | null;
   payer_code: string | null;
   gas_limit: bigint | null;
+  deposit: string | null;
 }
 
 interface CodeCallsTable {
@@ -94,6 +96,7 @@ interface TransactionsTable {
   succeeded: bigint | null;
   gas_used: string | null;
   gas_price: string | null;
+  publishing_fee: string | null;
 }
 
 /** A row with every column present, as a query returns it. */
@@ -133,6 +136,7 @@ export function paymentOf(row: PaymentRow): Payment {
   const facts = factsOf(row);
   const reply = replyOf(row);
   const codePayer = codePayerOf(row.payer_code, row.gas_limit);
+  const deposit = row.deposit === null ? undefined : readDeposit(row.deposit);
   return {
     id: row.id,
     authorization: {
@@ -145,6 +149,7 @@ export function paymentOf(row: PaymentRow): Payment {
       validBefore: unixSeconds(Number(row.valid_before_seconds)),
       nonce: bytes32(row.nonce),
       signature: row.signature as Hex,
+      ...(deposit && { deposit }),
     },
     binding: row.binding as Hex,
     status: statusOf(facts),

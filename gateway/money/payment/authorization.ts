@@ -1,5 +1,6 @@
 import type { Refusal } from '../../ground/domain/refusal.js';
 import type { Address, Bytes32, Hex, UnixSeconds, UsdcUnits } from '../../ground/domain/units.js';
+import type { ChannelConfig } from '../x402/channel-payload.js';
 
 /** An EIP-3009 transfer authorization, with the token that it is for. */
 export interface Authorization {
@@ -19,6 +20,18 @@ export interface Authorization {
 export interface SignedAuthorization extends Authorization {
   /** 65 bytes r‖s‖v for a key; any length for a contract (ERC-1271, ERC-6492). */
   readonly signature: Hex;
+  /**
+   * Present where the money goes into a channel: `to` is then the collector, and what is signed is
+   * EIP-3009's `ReceiveWithAuthorization`.
+   */
+  readonly deposit?: Deposit;
+}
+
+/** What a deposit needs beside its authorization. */
+export interface Deposit {
+  readonly channel: ChannelConfig;
+  /** The authorization's nonce is the hash of channel id and salt. */
+  readonly salt: bigint;
 }
 
 /** An authorization for this server, and what is still to be said about it. */

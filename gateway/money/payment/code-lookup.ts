@@ -104,7 +104,8 @@ export function createCodeLookup(
       if (same) return same.promise;
       const refusal = allowance.take(question.accountsMax() > 1 ? SHARE : SHARE_ALONE);
       if (refusal) return refusal;
-      if (waiting.size >= waitingMax()) return unavailable('Too many payments wait for the chain.');
+      if (waiting.size >= waitingMax())
+        return unavailable('Too many payments are waiting for the chain.');
       const asked = newWaiting();
       waiting.set(account, asked);
       if (!isUnderWay) void askAll();
@@ -157,11 +158,11 @@ const KEY_SHARE = 1 / 32;
 
 const NOT_SIGNED = refuse(
   'payment_invalid',
-  'The signature is not the payer’s for this token, chain and amount.',
+  'The signature doesn’t match the payer for this token, chain and amount.',
   { reason: reasons.signature },
 );
 
-const OUT_OF_REACH = unavailable('The chain is out of reach.');
+const OUT_OF_REACH = unavailable('The chain can’t be reached.');
 
 function unavailable(what: string): Refusal {
   return refuse('chain_unavailable', `${what} Nothing was charged; send the same payment again.`, {

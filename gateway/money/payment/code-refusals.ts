@@ -18,19 +18,16 @@ export function refuseCodePayer(objection: CodeObjection): Refusal {
   switch (objection.kind) {
     case 'open-payment':
       return deferred(
-        'An account with code has one payment at a time, and one of this payer is open.',
+        'A payer with code can have one open payment at a time, and this payer has one.',
         OPEN_SECONDS,
       );
     case 'barred':
       return deferred(
-        'A payment of this account, or of one with the same code, failed in its transaction.',
+        'A recent payment from this payer, or one with the same code, failed on chain.',
         objection.retryAfterSeconds,
       );
     case 'budget-used':
-      return deferred(
-        'Accounts with code have used up the gas that they may cost in an hour.',
-        BUDGET_SECONDS,
-      );
+      return deferred('Payers with code have used up this hour’s gas budget.', BUDGET_SECONDS);
   }
 }
 

@@ -41,12 +41,9 @@ export function matchPrice(
   { amount, maxTimeoutSeconds }: PaymentTerms,
 ): Refusal | undefined {
   if (transfer?.value !== amount)
-    return unacceptable(`The price is ${amount} atomic units now.`, reasons.value);
+    return unacceptable(`The price is now ${amount} atomic units.`, reasons.value);
   if (accepted && accepted.maxTimeoutSeconds !== maxTimeoutSeconds)
-    return unacceptable(
-      `The maxTimeoutSeconds asked is ${maxTimeoutSeconds} now.`,
-      reasons.requirements,
-    );
+    return unacceptable(`maxTimeoutSeconds is now ${maxTimeoutSeconds}.`, reasons.requirements);
   return undefined;
 }
 
@@ -59,14 +56,14 @@ function matchScheme(payment: PresentedPayment, terms: PaymentTerms): Refusal | 
       : network === NETWORK_V1 && terms.chainId === CHAIN_ID_V1;
   if (own) return undefined;
   const asked = version === 2 ? `eip155:${terms.chainId}` : NETWORK_V1;
-  return unacceptable(`Payments are taken on the network ${asked} only.`, reasons.network);
+  return unacceptable(`We accept payments on ${asked} only.`, reasons.network);
 }
 
 /** The accepted requirement must be the one asked; its `extra` may say more, never other things. */
 function matchAccepted(accepted: AcceptedRequirements, terms: PaymentTerms): Refusal | undefined {
   const { asset, payTo, extra } = accepted;
   if (parseAddress(asset) !== terms.asset)
-    return unacceptable(`Payments are taken in ${terms.asset} only.`, reasons.requirements);
+    return unacceptable(`We accept payments in ${terms.asset} only.`, reasons.requirements);
   if (parseAddress(payTo) !== terms.payTo)
     return unacceptable('The accepted payTo is not this service’s.', reasons.requirements);
   if (extra?.name !== terms.domain.name)
@@ -85,7 +82,7 @@ function matchAccepted(accepted: AcceptedRequirements, terms: PaymentTerms): Ref
 function matchResource(payment: PresentedPayment, resource: Resource): Refusal | undefined {
   if (payment.resourceUrl === undefined) return undefined;
   if (normalUrl(payment.resourceUrl) === normalUrl(resource.url)) return undefined;
-  return unacceptable('The payment names another resource.', reasons.requirements);
+  return unacceptable('The payment is for another resource.', reasons.requirements);
 }
 
 function normalUrl(text: string): string {
@@ -106,7 +103,7 @@ function matchTransfer(
   terms: PaymentTerms,
 ): SignedAuthorization | Refusal {
   if (!transfer)
-    return unacceptable('Payments are taken as EIP-3009 authorizations only.', reasons.payloadType);
+    return unacceptable('We accept EIP-3009 authorizations only.', reasons.payloadType);
   if (transfer.to !== terms.payTo)
     return unacceptable('The authorization pays another address.', reasons.recipient);
   if (accepted && accepted.amount !== transfer.value.toString())

@@ -3,6 +3,7 @@ import { ERC6492_MAGIC_SUFFIX } from '../../../contracts-abi/erc1271.js';
 import { usdcBytesAbi } from '../../../contracts-abi/usdc.js';
 import { parseAddress, type Address, type Hex } from '../../ground/domain/units.js';
 import type { SignedAuthorization } from './authorization.js';
+import { depositCall } from './deposit.js';
 import { wordsEncoder } from './encode.js';
 import { isKeySignature } from './signature.js';
 
@@ -39,7 +40,8 @@ export function unwrap(wrapped: Hex): WrappedSignature | undefined {
 }
 
 /**
- * The calls that move the money of one authorization, in order; the last one is the transfer. The
+ * The calls that move the money of one authorization, in order; the last one is the transfer, or the
+ * deposit into a channel. The
  * verifier simulates exactly these calls and settlement sends them.
  *
  * A signature of 65 bytes goes as v, r and s, any other as bytes: both forms ask the same
@@ -51,6 +53,7 @@ export function unwrap(wrapped: Hex): WrappedSignature | undefined {
  */
 export function transferCalls(authorization: SignedAuthorization): readonly Call[] {
   const { asset, signature } = authorization;
+  if (authorization.deposit) return [depositCall(authorization, authorization.deposit)];
   if (!isWrapped(signature)) {
     const data = isKeySignature(signature)
       ? transferByKey(authorization)

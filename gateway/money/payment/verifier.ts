@@ -160,7 +160,7 @@ function createSignerCheck({ contractWallets = true, eip6492Factories }: Verifie
         );
       case 'wrapped': {
         const wrapped = unwrap(signature);
-        if (!wrapped) return invalid('The ERC-6492 signature cannot be read.', reasons.signature);
+        if (!wrapped) return invalid('The ERC-6492 signature can’t be read.', reasons.signature);
         return contractWallets && factories.has(wrapped.factory)
           ? undefined
           : invalid('This server doesn’t deploy wallets from this factory.', reasons.factory);
@@ -218,7 +218,7 @@ function describe(reason: string, text: string | undefined): string {
     case reasons.nonceUsed:
       return 'This authorization was already used or canceled.';
     case reasons.balance:
-      return 'The payer’s balance does not cover the price.';
+      return 'The payer’s balance is too low for the price.';
     case reasons.signature:
       return 'The signature doesn’t match the payer for this token, chain and amount.';
     default:

@@ -29,7 +29,7 @@ export function refuseFullQueue(waiting: number, waitingMax: number): Refusal | 
   if (waiting < waitingMax) return undefined;
   return refuse(
     'payments_unavailable',
-    'Too many payments wait to be settled. Nothing was charged; send the same payment again.',
+    'Too many payments are waiting to be settled. Nothing was charged. Send the same payment again.',
     { retryAfterSeconds: 2 },
   );
 }
@@ -43,8 +43,8 @@ export function refuseLongWait(predictedSeconds: number, waitSeconds: number): R
   const retryAfterSeconds = Math.ceil(predictedSeconds - waitSeconds);
   return refuse(
     'payments_unavailable',
-    `So many payments wait that this one would take about ${Math.ceil(predictedSeconds)} s to ` +
-      'settle. It was not looked at. Send the same payment again later.',
+    `Many payments are waiting: this one would take about ${Math.ceil(predictedSeconds)} s to ` +
+      'settle. We didn’t process it. Send the same payment again later.',
     { retryAfterSeconds: Math.min(Math.max(retryAfterSeconds, 1), RETRY_SECONDS_MAX) },
   );
 }

@@ -30,6 +30,11 @@ const MULTICALL = parseAbi([
 export const TRANSACTION_GAS = 30_000n;
 /** One transfer by a key: at most about 86,000 on USDC to a first-time payee. The cap of a call. */
 export const KEY_TRANSFER_GAS = 110_000n;
+/**
+ * One deposit into a channel: about 101,000 with the development token, and two transfers through
+ * USDC's proxy. The cap of a call.
+ */
+const DEPOSIT_GAS = 190_000n;
 /** What a shared call needs beside its transfer: calldata (EIP-2028) and 1/64 of the cap (EIP-150). */
 const SHARED_CALL_GAS = 12_000n;
 
@@ -50,12 +55,23 @@ export function sharedCall(
 ): Call {
   const [only] = authorizations;
   if (!only) throw new RangeError('no payment to call for');
-  if (authorizations.length === 1) return loneCall(only, LONE_TRANSFER_GAS);
+  const gasMax = gasMaxOf(authorizations);
+  if (authorizations.length === 1) return loneCall(only, TRANSACTION_GAS + gasMax);
   const calls = authorizations.flatMap((authorization) => transferCalls(authorization));
-  const gasLimit = TRANSACTION_GAS + BigInt(calls.length) * SHARED_TRANSFER_GAS;
+  const gasLimit = TRANSACTION_GAS + BigInt(calls.length) * (gasMax + SHARED_CALL_GAS);
   return through === 'capped-batch'
-    ? { to: CAPPED_BATCH, data: hexToBytes(runCapped(calls)), gasLimit }
+    ? { to: CAPPED_BATCH, data: hexToBytes(runCapped(calls, gasMax)), gasLimit }
     : { to: MULTICALL3, data: hexToBytes(aggregate(calls, () => true)), gasLimit };
+}
+
+/** The gas that each of these may use: one cap counts for all calls of a transaction. */
+function gasMaxOf(authorizations: readonly SignedAuthorization[]): bigint {
+  return authorizations.some(({ deposit }) => deposit) ? DEPOSIT_GAS : KEY_TRANSFER_GAS;
+}
+
+/** What each of these needs in a transaction with others. */
+export function sharedGasOf(authorizations: readonly SignedAuthorization[]): bigint {
+  return gasMaxOf(authorizations) + SHARED_CALL_GAS;
 }
 
 /** The call that moves the money of one authorization and reverts when it would not move. */
@@ -81,10 +97,10 @@ function aggregate(calls: readonly TokenCall[], mayFail: (call: TokenCall) => bo
   return encodeFunctionData({ abi: MULTICALL, functionName: 'aggregate3', args: [args] });
 }
 
-function runCapped(calls: readonly TokenCall[]): Hex {
+function runCapped(calls: readonly TokenCall[], gasMax: bigint): Hex {
   return encodeFunctionData({
     abi: cappedBatchAbi,
     functionName: 'run',
-    args: [KEY_TRANSFER_GAS, calls.map(({ target, data }) => ({ target, data }))],
+    args: [gasMax, calls.map(({ target, data }) => ({ target, data }))],
   });
 }

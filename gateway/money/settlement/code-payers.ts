@@ -73,7 +73,7 @@ export class CodePayers {
       this.parts.log.warn({ payer: from, error: String(error) }, 'could not look at a payer');
       return refuse(
         'chain_unavailable',
-        'The chain does not say whether the payer has code. Nothing was charged; send the same ' +
+        'We couldn’t find out whether the payer has code. Nothing was charged. Send the same ' +
           'payment again.',
         { retryAfterSeconds: 2 },
       );
@@ -103,8 +103,8 @@ export class CodePayers {
     return isMarked ? { kind: 'alone', codePayer: found } : { kind: 'later' };
   }
 
-  /** Records what a mined transaction shows of payers with code. */
-  async learn({ intent, moved, unmoved, gasUsed }: Flown): Promise<void> {
+  /** What a mined transaction shows of payers with code. */
+  async callsOf({ intent, moved, unmoved, gasUsed }: Flown): Promise<readonly CodeCall[]> {
     const isAlone = intent.payments.length === 1;
     const calls: CodeCall[] = [];
     const note = ({ id, authorization }: Payment, code: Bytes32, gasWasted: bigint) => {
@@ -120,7 +120,7 @@ export class CodePayers {
       const code = payment.codePayer?.code ?? (await this.#lookAgain(payment.authorization));
       if (code) note(payment, code, isAlone ? gasUsed : KEY_TRANSFER_GAS);
     }
-    if (calls.length > 0) await this.parts.books.codePayers.record(calls);
+    return calls;
   }
 
   /** Whether the payment's one attempt has failed: code gets no second one. */
@@ -128,8 +128,15 @@ export class CodePayers {
     return codePayer !== undefined && this.parts.books.codePayers.hasFailedAlone(id);
   }
 
+  /** Undefined also where the chain does not say: the others' money is recorded all the same. */
   async #lookAgain(authorization: SignedAuthorization): Promise<Bytes32 | undefined> {
-    return codeOf(authorization, await this.#codes.of(authorization.from, 0));
+    const { from } = authorization;
+    try {
+      return codeOf(authorization, await this.#codes.of(from, 0));
+    } catch (error) {
+      this.parts.log.warn({ payer: from, error: String(error) }, 'could not look at a payer again');
+      return undefined;
+    }
   }
 
   /**
@@ -142,12 +149,11 @@ export class CodePayers {
     const call = { from: sender, ...trialCall(authorization), ...fees };
     const gas = await chain.estimateGas(call);
     if (gas === undefined) {
-      const detail =
-        'The transfer fails when it is simulated as the transaction that would make it.';
+      const detail = 'The simulated transfer failed.';
       return refuse('payment_invalid', detail, { reason: reasons.simulation });
     }
     if (gas > GAS_MAX) {
-      const detail = `The payer’s code needs ${gas} gas for one transfer; at most ${GAS_MAX} are paid for.`;
+      const detail = `The payer’s code needs ${gas} gas for one transfer. The limit is ${GAS_MAX}.`;
       return refuse('payment_invalid', detail, { reason: reasons.simulation });
     }
     const limit = gas + gas / 4n + 10_000n;

@@ -125,13 +125,13 @@ export class FacilitatedSettlement {
       const reason = await this.facilitator.objection(authorization);
       this.#silences = 0;
       if (reason === undefined) return undefined;
-      const detail = `The facilitator does not accept this payment (${reason}).`;
+      const detail = `The facilitator rejected this payment (${reason}).`;
       return refuse('payment_invalid', detail, { reason });
     } catch (error) {
       this.#heardNothing(error);
       return refuse(
         'payments_unavailable',
-        'The facilitator does not answer. Nothing was charged; send the same payment again.',
+        'The facilitator isn’t answering. Nothing was charged. Send the same payment again.',
         { retryAfterSeconds: 2 },
       );
     }

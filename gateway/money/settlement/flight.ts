@@ -1,4 +1,5 @@
 import type { TransactionHash } from '../../ground/domain/units.js';
+import type { CodeCall } from '../ledger/code-payers.js';
 import type { Intent, NewTransaction } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
 import type { Receipt } from './chain.js';
@@ -29,6 +30,8 @@ export interface FlightEvents {
   onIncluded(): void;
   /** The money of these is moved in a block that is still being made, and the books say so. */
   onPreconfirmed(moved: readonly Payment[]): void;
+  /** What it shows of payers with code, for the same commit as its receipt. */
+  codeCallsOf(flown: Flown): Promise<readonly CodeCall[]>;
   /** Its receipt is confirmed and in the books. */
   onEnded(flown: Flown, costWei: bigint): void;
   /** A stranger's transaction took the nonce: nothing of it will ever be mined. */
@@ -144,18 +147,18 @@ export class Flight implements Watched {
       // The token either reverts or emits its logs: this endpoint does not tell the truth.
       throw new Error(`the receipt of ${receipt.hash} succeeded without the logs of its transfer`);
     }
+    const flown = { intent, moved, unmoved, gasUsed: receipt.gasUsed };
+    const codeCalls = await this.events.codeCallsOf(flown);
     await this.parts.checkpoint('after-receipt');
     await this.parts.books.outcomes.recordMined(
       intent.id,
       receipt,
       moved.map((payment) => payment.id),
+      codeCalls,
     );
     await this.parts.checkpoint('after-settle-commit');
     const { gasUsed, gasPrice } = receipt;
-    this.events.onEnded(
-      { intent, moved, unmoved, gasUsed },
-      gasUsed * gasPrice + receipt.publishingFee,
-    );
+    this.events.onEnded(flown, gasUsed * gasPrice + receipt.publishingFee);
   }
 
   /** Whose money the transaction moved, and whose it did not. */

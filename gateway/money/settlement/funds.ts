@@ -14,7 +14,7 @@ const OBSERVED_MS_MIN = 60_000;
 const RUNWAY_HOURS_WARN = 24;
 
 /** What one relayer has to spend, and what it has spent lately. */
-interface Purse {
+interface Spending {
   /** Wei, as the chain told last; undefined before it did. */
   seenWei: bigint | undefined;
   /** Wei that our confirmed transactions have cost since. */
@@ -37,7 +37,7 @@ export interface Spender {
  * the last hour, for gas and for publishing on the layer below, says how long it will last.
  */
 export class Funds {
-  readonly #purses = new Map<Address, Purse>();
+  readonly #spending = new Map<Address, Spending>();
   /** Wei for publishing a transaction with one transfer on the layer below; 0 without one. */
   #publishingWei = 0n;
   #seenAtMs = -Infinity;
@@ -55,7 +55,7 @@ export class Funds {
     relayers: readonly Address[],
   ) {
     for (const relayer of relayers) {
-      this.#purses.set(relayer, { seenWei: undefined, paidWei: 0n, spends: [] });
+      this.#spending.set(relayer, { seenWei: undefined, paidWei: 0n, spends: [] });
     }
   }
 
@@ -68,7 +68,7 @@ export class Funds {
   /** Asks the chain. @throws when it does not answer. */
   async look(): Promise<void> {
     const { chain } = this.parts;
-    const relayers = [...this.#purses.keys()];
+    const relayers = [...this.#spending.keys()];
     const [publishingWei, ...balances] = await Promise.all([
       chain.publishingFee(TRANSACTION_BYTES),
       ...relayers.map((relayer) => chain.balance(relayer)),
@@ -84,26 +84,26 @@ export class Funds {
     this.#seenAtMs = atMs;
     this.#publishingWei = publishingWei;
     for (const [relayer, wei] of balancesWei) {
-      const purse = this.#purses.get(relayer);
-      if (!purse) continue;
-      const spentWei = purse.seenWei === undefined ? 0n : purse.seenWei - wei;
-      purse.spends = purse.spends.filter((spend) => atMs - spend.atMs < HOUR_MS);
-      if (spentWei > 0n) purse.spends.push({ atMs, wei: spentWei });
-      purse.seenWei = wei;
-      purse.paidWei = 0n;
+      const account = this.#spending.get(relayer);
+      if (!account) continue;
+      const spentWei = account.seenWei === undefined ? 0n : account.seenWei - wei;
+      account.spends = account.spends.filter((spend) => atMs - spend.atMs < HOUR_MS);
+      if (spentWei > 0n) account.spends.push({ atMs, wei: spentWei });
+      account.seenWei = wei;
+      account.paidWei = 0n;
     }
     this.#warnWhenShort(atMs);
   }
 
   /** A transaction of ours is confirmed and has cost so much. */
   paid(relayer: Address, wei: bigint): void {
-    const purse = this.#purses.get(relayer);
-    if (purse) purse.paidWei += wei;
+    const account = this.#spending.get(relayer);
+    if (account) account.paidWei += wei;
   }
 
   /** Wei that a relayer has now, as far as is known; 0 before the chain has told. */
   balanceOf(relayer: Address): bigint {
-    const { seenWei = 0n, paidWei = 0n } = this.#purses.get(relayer) ?? {};
+    const { seenWei = 0n, paidWei = 0n } = this.#spending.get(relayer) ?? {};
     return seenWei > paidWei ? seenWei - paidWei : 0n;
   }
 
@@ -127,17 +127,17 @@ export class Funds {
     if (this.#firstSeenAtMs === undefined) return Infinity;
     const observedMs = this.parts.clock.monotonicMs() - this.#firstSeenAtMs;
     const spans = Math.min(Math.max(observedMs, OBSERVED_MS_MIN), HOUR_MS) / HOUR_MS;
-    const purses = [...this.#purses.values()];
-    const spentWei = purses.flatMap(({ spends }) => spends).reduce((sum, { wei }) => sum + wei, 0n);
+    const all = [...this.#spending.values()];
+    const spentWei = all.flatMap(({ spends }) => spends).reduce((sum, { wei }) => sum + wei, 0n);
     if (spentWei === 0n) return Infinity;
-    const total = [...this.#purses.keys()].reduce((sum, one) => sum + this.balanceOf(one), 0n);
+    const total = [...this.#spending.keys()].reduce((sum, one) => sum + this.balanceOf(one), 0n);
     const left = total - this.parts.settings.relayerBalanceMin;
     return left <= 0n ? 0 : Number(left) / (Number(spentWei) / spans);
   }
 
   /** Wei that no transaction under way may take. Before the chain has told, all is possible. */
   #freeOf({ address, committedWei, carrying }: Spender): bigint {
-    if (this.#purses.get(address)?.seenWei === undefined) return MUCH_WEI;
+    if (this.#spending.get(address)?.seenWei === undefined) return MUCH_WEI;
     const publishingWei = BigInt(carrying) * this.#publishingWei;
     const free = this.balanceOf(address) - committedWei - publishingWei;
     return free > 0n ? free : 0n;

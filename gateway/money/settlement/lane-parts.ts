@@ -2,6 +2,7 @@ import type { IntentPurpose } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
 import type { Call } from './calls.js';
 import type { ChainFacts } from './facts.js';
+import type { CodeCall } from '../ledger/code-payers.js';
 import type { Flown } from './flight.js';
 import type { BlockFollower } from './follower.js';
 import type { Funds } from './funds.js';
@@ -27,6 +28,8 @@ export interface LaneParts extends SettlementParts {
   onPreconfirmed(moved: readonly Payment[]): void;
   /** A confirmed transaction, with the payments that it carried. */
   onEnded(flown: Flown): void;
+  /** What a mined transaction shows of payers with code. */
+  codeCallsOf(flown: Flown): Promise<readonly CodeCall[]>;
   /** Payments that no transaction takes along; the caller finds out what became of them. */
   onUnsigned(payments: readonly Payment[]): void;
 }

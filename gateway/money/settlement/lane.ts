@@ -223,6 +223,7 @@ export class Lane {
         this.parts.onPreconfirmed(moved);
         this.parts.onFree();
       },
+      codeCallsOf: (flown) => this.parts.codeCallsOf(flown),
       onEnded: (flown, costWei) => {
         this.parts.funds.paid(this.address, costWei);
         this.flights.ended(flight);

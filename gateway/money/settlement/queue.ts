@@ -1,5 +1,5 @@
 import type { Payment } from '../ledger/payment.js';
-import { SHARED_TRANSFER_GAS } from './calls.js';
+import { sharedGasOf } from './calls.js';
 
 /** A payment of a payer with code, and what its transaction may use. */
 export interface LonePayment {
@@ -51,9 +51,10 @@ export class PaymentQueue {
   take(limits: { batchPaymentsMax: number; batchGasMax: bigint }): Payment[] {
     const waiting = [...this.#keys.values()].sort(byAge);
     const unharmed = waiting.filter(({ failedCalls }) => failedCalls === 0);
+    const gasEach = sharedGasOf(waiting.map(({ authorization }) => authorization));
     const mayShare = Math.min(
       limits.batchPaymentsMax,
-      Math.max(Number(limits.batchGasMax / SHARED_TRANSFER_GAS), 1),
+      Math.max(Number(limits.batchGasMax / gasEach), 1),
     );
     const batch = unharmed.length > 0 ? unharmed.slice(0, mayShare) : waiting.slice(0, 1);
     for (const payment of batch) this.#keys.delete(payment.id);

@@ -1,5 +1,6 @@
 import { address, type Address, type TransactionHash } from '../../ground/domain/units.js';
 import type { Payment } from '../ledger/payment.js';
+import { DEPOSIT_COLLECTOR } from '../payment/deposit.js';
 import type { ChainLog, SettlementChain } from './chain.js';
 import { addressTopic, TRANSFER, transferValue } from './results.js';
 
@@ -21,7 +22,7 @@ export interface Reconciliation {
   readonly matched: { readonly count: number; readonly units: bigint };
   /** Settled payments without their transfer: the books are wrong, or the endpoint is. */
   readonly missing: readonly Payment[];
-  /** Transfers that are no payment of these books. */
+  /** Transfers that are no payment of these books; deposits into strangers' channels are left out. */
   readonly others: readonly ChainTransfer[];
 }
 
@@ -63,12 +64,13 @@ export async function reconcile(
       fromBlock: start,
       toBlock: end < toBlock ? end : toBlock,
     });
-    for (const transfer of logs.map(transferOf)) {
+    for (const log of logs) {
+      const transfer = transferOf(log);
       const key = `${transfer.transaction} ${transfer.from} ${transfer.value}`;
       if (unmatched.get(key)?.pop()) {
         matched.count += 1;
         matched.units += transfer.value;
-      } else others.push(transfer);
+      } else if (log.topics[2] !== addressTopic(DEPOSIT_COLLECTOR)) others.push(transfer);
     }
   }
   return { fromBlock, toBlock, settled, matched, missing: [...unmatched.values()].flat(), others };

@@ -79,9 +79,8 @@ export const SETTLEMENT_DEFAULTS: SettlementSettings = {
   answerWaitMs: 20_000,
   balancePollMs: 15_000,
   handoverMs: 200,
-  // Together with leaseMs below ten seconds: that long at most, nobody settles for a dead gateway.
-  housekeepingMs: 2500,
+  housekeepingMs: 3000,
   finalityMs: 60_000,
-  leaseMs: 6_000,
+  leaseMs: 6000,
   outcomePollMs: 250,
 };

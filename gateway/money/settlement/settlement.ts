@@ -1,10 +1,12 @@
 import type { Refusal } from '../../ground/domain/refusal.js';
-import { address } from '../../ground/domain/units.js';
+import { address, type Address } from '../../ground/domain/units.js';
 import { type Checkpoint, passCheckpoint } from '../ledger/checkpoint.js';
+import type { IntentPurpose } from '../ledger/intents.js';
 import type { Payment } from '../ledger/payment.js';
 import type { CodePayer } from '../ledger/code-payer.js';
 import type { Authorization, SignedAuthorization } from '../payment/authorization.js';
 import type { PayerCode } from '../payment/payer-code.js';
+import type { Call } from './calls.js';
 import type { BlockFacts } from './chain.js';
 import { BatchDeployment } from './batch-deployment.js';
 import { CodePayers } from './code-payers.js';
@@ -73,7 +75,8 @@ export class Settlement {
           follower: this.#follower,
           onFree: () => this.#queue.pump(),
           onPreconfirmed: (moved) => this.#announce(moved),
-          onEnded: (flown) => void this.#ended(flown),
+          onEnded: (flown) => this.#ended(flown),
+          codeCallsOf: (flown) => this.#codePayers.callsOf(flown),
           onUnsigned: (payments) => this.#reconsider(payments),
         }),
     );
@@ -173,6 +176,22 @@ export class Settlement {
     return this.#outcomes.wait(paymentId, options);
   }
 
+  /** A relayer that would send something else than payments now, without keeping them waiting. */
+  freeRelayer(): Address | undefined {
+    return this.#lanes.find((lane) => lane.isFree)?.address;
+  }
+
+  /**
+   * Signs, records and sends a call that moves no payment. It is followed like any transaction, and
+   * sent again by the next process if this one dies. False when the relayer has no room.
+   */
+  async send(relayer: Address, purpose: IntentPurpose, call: Call): Promise<boolean> {
+    const lane = this.#lanes.find(({ address: own, isFree }) => own === relayer && isFree);
+    if (!lane) return false;
+    await lane.carry({ purpose, call, payments: [] });
+    return true;
+  }
+
   health(): SettlementHealth {
     const lanes = this.#lanes.map((lane) => ({
       relayer: lane.address,
@@ -218,11 +237,8 @@ export class Settlement {
     return this.#lanes.some((lane) => lane.carries(paymentId));
   }
 
-  async #ended(flown: Flown): Promise<void> {
+  #ended(flown: Flown): void {
     this.#announce(flown.moved);
-    await this.#codePayers.learn(flown).catch((error: unknown) => {
-      this.parts.log.warn({ error: String(error) }, 'could not record what a payer’s code used');
-    });
     this.#reconsider(flown.unmoved);
   }
 

@@ -1,12 +1,15 @@
 import type { PaymentRequired, PaymentRequiredV1 } from '@x402/core/types';
 import { encodeJson } from './base64.js';
 import { PAYMENT_IDENTIFIER, paymentIdentifierDeclaration } from './payment-identifier.js';
-import { requirements, requirementsV1, type Offer } from './terms.js';
+import type { ChannelCorrection } from './channel-state.js';
+import { channelRequirements, requirements, requirementsV1, type Offer } from './terms.js';
 
 /** What is asked, and why a payment that was sent is not acceptable. */
 interface ChallengeParts extends Offer {
   /** The x402 reason. */
   readonly error?: string;
+  /** What a payer needs to know of its channel to go on. */
+  readonly correction?: ChannelCorrection;
 }
 
 /** The challenge as an object: for the header, and for transports that carry JSON (MCP). */
@@ -15,12 +18,16 @@ export function paymentRequired({
   resource,
   error,
   extra,
+  channels,
+  correction,
 }: ChallengeParts): PaymentRequired {
+  const exact = requirements(terms, extra);
   return {
     x402Version: 2,
     ...(error !== undefined && { error }),
     resource: { ...resource },
-    accepts: [requirements(terms, extra)],
+    // The first that a client knows is what it takes: who knows channels pays the least with them.
+    accepts: channels ? [channelRequirements(terms, channels, correction), exact] : [exact],
     extensions: { [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration() },
   };
 }
@@ -40,22 +47,22 @@ export function encodePaymentRequired(parts: ChallengeParts): string {
 }
 
 /**
- * Remembers the encoded challenge of the same terms, resource and extra, by identity: an unpaid
- * request then costs two lookups. Callers keep these objects for as long as the price stands;
+ * Remembers the encoded challenge of the same terms, resource, extra and channel terms, by identity:
+ * an unpaid request then costs a few lookups. Callers keep these objects for as long as the price stands;
  * entries go when they are collected.
  */
 export function createChallengeEncoder(): (parts: ChallengeParts) => string {
   const none = {};
-  const byTerms = new WeakMap<object, WeakMap<object, WeakMap<object, string>>>();
+  type ByChannels = WeakMap<object, string>;
+  type ByExtra = WeakMap<object, ByChannels>;
+  type ByResource = WeakMap<object, ByExtra>;
+  const byTerms = new WeakMap<object, ByResource>();
   return (parts) => {
     if (parts.error !== undefined) return encodePaymentRequired(parts);
-    const byResource = entry(
-      byTerms,
-      parts.terms,
-      () => new WeakMap<object, WeakMap<object, string>>(),
-    );
-    const byExtra = entry(byResource, parts.resource, () => new WeakMap<object, string>());
-    return entry(byExtra, parts.extra ?? none, () => encodePaymentRequired(parts));
+    const byResource = entry(byTerms, parts.terms, (): ByResource => new WeakMap());
+    const byExtra = entry(byResource, parts.resource, (): ByExtra => new WeakMap());
+    const byChannels = entry(byExtra, parts.extra ?? none, (): ByChannels => new WeakMap());
+    return entry(byChannels, parts.channels ?? none, () => encodePaymentRequired(parts));
   };
 }
 

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
 import {
   bytes32,
-  parseAddress,
-  parseBytes32,
   parseUint256,
   unixSeconds,
   usdcUnits,
@@ -14,9 +12,11 @@ import {
   type UsdcUnits,
 } from '../../ground/domain/units.js';
 import { decodeCanonicalBase64 } from './base64.js';
+import { BATCH_SETTLEMENT, channelPayloadSchema, type ChannelPayload } from './channel-payload.js';
 import { parseJsonObject } from './json.js';
 import { extensionsSchema, PAYMENT_IDENTIFIER } from './payment-identifier.js';
 import { reasons } from './reasons.js';
+import { account, hash, hex, uint256 } from './wire-values.js';
 
 /** A payment header is at most this long; the official client's is about 2 KB. */
 export const PAYMENT_HEADER_LENGTH_MAX = 8192;
@@ -52,17 +52,12 @@ export interface PresentedPayment {
   readonly resourceUrl?: string;
   /** Absent when the payload is of another transfer method or another kind of chain. */
   readonly transfer?: ClaimedTransfer;
+  /** Of a payment through a channel; absent for a kind of payload that is not known. */
+  readonly channel?: ChannelPayload;
   /** The `payment-identifier` extension's id. */
   readonly identifier?: string;
 }
 
-const uint256 = z.string().transform((text, context) => parsed(parseUint256(text), context));
-const account = z.string().transform((text, context) => parsed(parseAddress(text), context));
-const hash = z.string().transform((text, context) => parsed(parseBytes32(text), context));
-const hex = z
-  .string()
-  .regex(/^0x(?:[0-9a-fA-F]{2})+$/)
-  .transform((text) => text.toLowerCase() as Hex);
 const word = z.string().min(1).max(128);
 
 const transferSchema = z.strictObject({
@@ -117,6 +112,8 @@ export function decodePaymentSignature(header: string): PresentedPayment | Refus
   const { accepted, payload, resource, extensions } = envelope;
   const transfer = parseTransfer(accepted.scheme, payload);
   if (transfer !== undefined && 'kind' in transfer) return transfer;
+  const channel = parseChannel(accepted.scheme, payload);
+  if (channel !== undefined && 'kind' in channel) return channel;
   const identifier = extensions?.[PAYMENT_IDENTIFIER]?.info.id;
   return {
     version: 2,
@@ -125,6 +122,7 @@ export function decodePaymentSignature(header: string): PresentedPayment | Refus
     accepted,
     ...(resource && { resourceUrl: resource.url }),
     ...(transfer && { transfer }),
+    ...(channel && { channel }),
     ...(identifier !== undefined && { identifier }),
   };
 }
@@ -185,10 +183,16 @@ function parseTransfer(
   };
 }
 
-function parsed<Value>(value: Value | undefined, context: z.RefinementCtx): Value {
-  if (value !== undefined) return value;
-  context.addIssue({ code: 'custom' });
-  return z.NEVER;
+const CHANNEL_PAYLOADS = new Set<unknown>(['voucher', 'deposit', 'refund']);
+
+/** The payload of a payment through a channel, or undefined when it is of another kind. */
+function parseChannel(
+  scheme: string,
+  payload: Record<string, unknown>,
+): ChannelPayload | Refusal | undefined {
+  if (scheme !== BATCH_SETTLEMENT || !CHANNEL_PAYLOADS.has(payload.type)) return undefined;
+  const result = channelPayloadSchema.safeParse(payload);
+  return result.success ? result.data : malformed(describe('payload', result.error));
 }
 
 /** Names the first member that is wrong; never repeats what was sent. */

@@ -1,6 +1,7 @@
 import type { SettleResponse } from '@x402/core/types';
 import type { Address, TransactionHash, UsdcUnits } from '../../ground/domain/units.js';
 import { encodeJson } from './base64.js';
+import { channelStateWire, type ChannelState } from './channel-state.js';
 import { NETWORK_V1, network } from './terms.js';
 
 /** What came of a payment, as `PAYMENT-RESPONSE` tells it. */
@@ -9,6 +10,7 @@ export type Receipt = {
   readonly payer: Address;
 } & (
   | { readonly transaction: TransactionHash; readonly amount: UsdcUnits }
+  | ChannelReceipt
   | {
       /** The x402 reason. */
       readonly errorReason: string;
@@ -17,9 +19,19 @@ export type Receipt = {
     }
 );
 
+/** What a payment did in its payer's channel. */
+export interface ChannelReceipt {
+  readonly channel: ChannelState;
+  /** What the search cost; absent after a refund. */
+  readonly chargedAmount?: UsdcUnits;
+  /** What was deposited or refunded, and where; absent after a voucher alone. */
+  readonly moved?: { readonly transaction: TransactionHash; readonly amount: UsdcUnits };
+}
+
 /** The receipt as an object: for the header, and for transports that carry JSON (MCP). */
 export function settleResponse(receipt: Receipt): SettleResponse {
   const common = { network: network(receipt.chainId), payer: receipt.payer };
+  if ('channel' in receipt) return { ...common, ...channelResponse(receipt) };
   return 'errorReason' in receipt
     ? {
         success: false,
@@ -33,6 +45,19 @@ export function settleResponse(receipt: Receipt): SettleResponse {
         ...common,
         amount: receipt.amount.toString(),
       };
+}
+
+/** As the scheme `batch-settlement` writes it: a voucher alone has no transaction and no amount. */
+function channelResponse({ channel, chargedAmount, moved }: ChannelReceipt) {
+  return {
+    success: true,
+    transaction: moved?.transaction ?? '',
+    amount: moved?.amount.toString() ?? '',
+    extra: {
+      ...(chargedAmount !== undefined && { chargedAmount: chargedAmount.toString() }),
+      channelState: channelStateWire(channel),
+    },
+  };
 }
 
 /** The value of `PAYMENT-RESPONSE`. */

@@ -1,5 +1,7 @@
 import type { PaymentRequirements, PaymentRequirementsV1 } from '@x402/core/types';
 import type { Address, UsdcUnits } from '../../ground/domain/units.js';
+import { BATCH_SETTLEMENT } from './channel-payload.js';
+import { correctionWire, type ChannelCorrection } from './channel-state.js';
 
 /** What the operator asks for one search: the server's own side of every comparison. */
 export interface PaymentTerms {
@@ -20,10 +22,26 @@ export interface Resource {
   readonly mimeType?: string;
 }
 
+/** What the operator asks of a channel, beside what it asks of every payment. */
+export interface ChannelTerms {
+  /** What one search costs through a channel: gas is no part of it. */
+  readonly amount: UsdcUnits;
+  /** Signs claims and refunds. */
+  readonly receiverAuthorizer: Address;
+  /** Seconds from the start of a withdrawal until it can be finished. */
+  readonly withdrawDelaySeconds: number;
+  /** A deposit below this is not worth its gas. */
+  readonly minDeposit: UsdcUnits;
+  /** How far vouchers may run ahead of what is charged, for requests in flight. */
+  readonly window: UsdcUnits;
+}
+
 /** What is asked now. The objects stay the same for as long as they stand. */
 export interface Offer {
   readonly terms: PaymentTerms;
   readonly resource: Resource;
+  /** Present where channels are open: the scheme `batch-settlement` is offered before `exact`. */
+  readonly channels?: ChannelTerms;
   /** More for the challenge's `extra`, for example a signed quote; payers send it back. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
@@ -54,6 +72,34 @@ export function requirements(
     payTo: terms.payTo,
     maxTimeoutSeconds: terms.maxTimeoutSeconds,
     extra: { ...extra, name: terms.domain.name, version: terms.domain.version },
+  };
+}
+
+/**
+ * The entry of `accepts` for channels (x402 scheme `batch-settlement` on EVM). `window` is this
+ * server's own: other clients pass over it and sign one voucher at a time.
+ */
+export function channelRequirements(
+  terms: PaymentTerms,
+  channels: ChannelTerms,
+  correction?: ChannelCorrection,
+): PaymentRequirements {
+  return {
+    scheme: BATCH_SETTLEMENT,
+    network: network(terms.chainId),
+    amount: channels.amount.toString(),
+    asset: terms.asset,
+    payTo: terms.payTo,
+    maxTimeoutSeconds: terms.maxTimeoutSeconds,
+    extra: {
+      name: terms.domain.name,
+      version: terms.domain.version,
+      receiverAuthorizer: channels.receiverAuthorizer,
+      withdrawDelay: channels.withdrawDelaySeconds,
+      minDeposit: channels.minDeposit.toString(),
+      window: channels.window.toString(),
+      ...(correction && correctionWire(correction)),
+    },
   };
 }
 

@@ -266,8 +266,8 @@ def test_caps_hold_against_a_gateway_that_lies(world: World) -> None:
         ({"network": "eip155:84532"}, "network eip155:84532"),
         ({"asset": "0x" + "22" * 20}, "asset 0x2222"),
         ({"extra": {"name": "Other Coin", "version": "2"}}, 'names the token "Other Coin"'),
-        ({"scheme": "upto"}, "no way to pay that this package knows"),
-        ({"amount": "0x10"}, "no way to pay that this package knows"),
+        ({"scheme": "upto"}, "no payment method this package supports"),
+        ({"amount": "0x10"}, "no payment method this package supports"),
     ],
 )
 def test_allow_lists_refuse_by_default(world: World, terms: dict[str, Any], reason: str) -> None:

@@ -8,6 +8,7 @@ export const ERROR_CODES = [
   'missing_api_key',
   'invalid_api_key',
   'invalid_payment_proof',
+  'wallet_sign_in_required',
   'payment_required',
   'payment_invalid',
   'authorization_bound_to_other_request',

@@ -74,7 +74,7 @@ export async function runMany(
   const { queries, concurrency = 4, ...rest } = params;
   const unique = [...new Set(queries)];
   if (unique.length < 1 || unique.length > QUERIES_MAX) {
-    throw new ConfigurationError(`queries must hold 1 to ${QUERIES_MAX} queries`);
+    throw new ConfigurationError(`queries must have 1 to ${QUERIES_MAX} entries`);
   }
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw new ConfigurationError(`concurrency must be a whole number from 1 to ${CONCURRENCY_MAX}`);

@@ -75,7 +75,7 @@ function searchUrl(baseUrl: string): string {
     throw new ConfigurationError('baseUrl must start with https:// or http://');
   }
   if (url.username !== '' || url.search !== '' || url.hash !== '') {
-    throw new ConfigurationError('baseUrl must hold no user, query or fragment');
+    throw new ConfigurationError('baseUrl must not have a user, query or fragment');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/search`;
 }
@@ -93,7 +93,7 @@ export function resolveOptions(options: ClientOptions): Settings {
   }
   const apiKey = options.wallet ? undefined : (options.apiKey ?? environment('SEARCH402_API_KEY'));
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new ConfigurationError('the API key is empty or holds characters that no key has');
+    throw new ConfigurationError('the API key is empty or has invalid characters');
   }
   const level = options.logLevel ?? environment('SEARCH402_LOG') ?? 'warn';
   if (!isLogLevel(level)) {

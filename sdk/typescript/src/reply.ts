@@ -43,7 +43,7 @@ function isSearchResponse(value: unknown): value is SearchResponse {
 export function readSearchResponse(answer: Answer): SearchResponse {
   const body = parseJson(answer.text);
   if (isSearchResponse(body)) return body;
-  throw new ProtocolError('the answer has status 200 but is not a search response');
+  throw new ProtocolError('the reply has status 200 but is not a search response');
 }
 
 /** The typed error for an answer that is not a 200. */

@@ -31,7 +31,7 @@ async function readText(response: Response): Promise<string> {
     bytes += value.byteLength;
     if (bytes > BODY_BYTES_MAX) {
       await reader.cancel();
-      throw new ProtocolError('the answer is larger than any search answer can be');
+      throw new ProtocolError('the reply is too large for a search response');
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -23,7 +23,7 @@ export interface SearchResponse {
     /** In ranked order, best first. */
     readonly results: readonly SearchResultItem[];
     readonly searchMetadata: {
-      /** Seconds that the search took. */
+      /** Duration of the search in seconds. */
       readonly executionTime: number;
     };
     readonly totalResults: number;

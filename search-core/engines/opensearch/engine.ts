@@ -1,10 +1,20 @@
+import { titleText } from '../../analyze/address.js';
 import type { SearchRequest } from '../../contract.js';
 import type { Page } from '../../page.js';
 import { cleanTitle } from '../../passage/clean.js';
 import { Describer } from '../../passage/describe.js';
-import { parseQuery, type Query } from '../../query/parse.js';
+import { distinctResults } from '../../query/distinct.js';
+import { parseQuery, type Query, withoutPhrases } from '../../query/parse.js';
 import { inverseDocumentFrequency } from '../../rank/bm25f.js';
-import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../../engine.js';
+import { PHRASE_PAGES_MIN } from '../../rank/rerank.js';
+import type {
+  Change,
+  Engine,
+  EngineStats,
+  PhraseUse,
+  SearchLimits,
+  SearchOutcome,
+} from '../../engine.js';
 import { callOpenSearch, type OpenSearchAddress, OpenSearchError } from './api.js';
 import { documentOf, idOf, INDEX } from './documents.js';
 import { frequenciesBody, searchBody } from './queries.js';
@@ -36,28 +46,63 @@ export class OpenSearchEngine implements Engine {
 
   async search(request: SearchRequest, { deadlineMs }: SearchLimits): Promise<SearchOutcome> {
     const query = parseQuery(request.query);
-    const metrics = { ended: 'complete', postings: 0 } as const;
-    if (query.terms.length === 0) return { results: [], metrics };
     const timeoutMs = deadlineMs + GRACE_MS;
     const [found, weights] = await Promise.all([
-      this.call('POST', `_search?search_type=dfs_query_then_fetch&${PREFERENCE}`, {
-        body: searchBody(query, request, deadlineMs),
-        timeoutMs,
-        expected: [404],
-      }),
-      this.weights(query, timeoutMs),
+      this.find(query, request, deadlineMs),
+      query.terms.length === 0 ? new Map<string, number>() : this.weights(query, timeoutMs),
     ]);
-    if (found.status === 404) return { results: [], metrics };
-    const { pages, isTimedOut } = replies.parseHits(found.body);
     const describer = new Describer(query.terms, weights);
+    const items = found.pages.map(({ url, title, text }) => ({
+      title: cleanTitle(title, url),
+      url,
+      description: describer.describe(
+        titleText({ url, title }),
+        text,
+        request.maxDescriptionLength,
+      ),
+    }));
     return {
-      results: pages.map(({ url, title, text }) => ({
-        title: cleanTitle(title, url),
-        url,
-        description: describer.describe(text, request.maxDescriptionLength),
-      })),
-      metrics: isTimedOut ? { ...metrics, ended: 'deadline' } : metrics,
+      results: distinctResults(items, request.maxResults),
+      metrics: {
+        ended: found.isTimedOut ? 'deadline' : 'complete',
+        phrases: found.phrases,
+        postings: 0,
+      },
     };
+  }
+
+  /** The best pages: those that hold the phrases, and others behind them where they are too few. */
+  private async find(
+    query: Query,
+    request: SearchRequest,
+    deadlineMs: number,
+  ): Promise<replies.Hits & { readonly phrases: PhraseUse }> {
+    const held = await this.matching(query, request, deadlineMs);
+    if (query.phrases.length === 0) return { ...held, phrases: 'none' };
+    const isEnough = held.pages.length >= PHRASE_PAGES_MIN;
+    if (isEnough || held.isTimedOut) return { ...held, phrases: 'required' };
+    const more = await this.matching(withoutPhrases(query), request, deadlineMs);
+    const urls = new Set(held.pages.map(({ url }) => url));
+    const others = more.pages.filter(({ url }) => !urls.has(url));
+    return { pages: [...held.pages, ...others], isTimedOut: more.isTimedOut, phrases: 'preferred' };
+  }
+
+  private async matching(
+    query: Query,
+    request: SearchRequest,
+    deadlineMs: number,
+  ): Promise<replies.Hits> {
+    if (query.terms.length === 0) return { pages: [], isTimedOut: false };
+    const found = await this.call(
+      'POST',
+      `_search?search_type=dfs_query_then_fetch&${PREFERENCE}`,
+      {
+        body: searchBody(query, request, deadlineMs),
+        timeoutMs: deadlineMs + GRACE_MS,
+        expected: [404],
+      },
+    );
+    return found.status === 404 ? { pages: [], isTimedOut: false } : replies.parseHits(found.body);
   }
 
   apply(changes: readonly Change[]): Promise<void> {

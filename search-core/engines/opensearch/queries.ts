@@ -1,4 +1,5 @@
 import type { SearchRequest } from '../../contract.js';
+import { FURTHER_MAX } from '../../query/distinct.js';
 import type { Query } from '../../query/parse.js';
 import { NEARNESS_WEIGHT } from '../../rank/rerank.js';
 
@@ -27,7 +28,7 @@ export function searchBody(
     return next === undefined || next === term ? [] : [[term, next]];
   });
   return {
-    size: maxResults,
+    size: maxResults + FURTHER_MAX,
     timeout: `${Math.max(1, Math.floor(timeoutMs))}ms`,
     track_total_hits: false,
     sort: [{ _score: 'desc' }, { order: 'asc' }],

@@ -1,4 +1,5 @@
 /** The parts of OpenSearch's replies that are used, parsed: what is not there throws. */
+import type { Page } from '../../page.js';
 import { z } from 'zod';
 
 const HITS = z.object({
@@ -11,7 +12,12 @@ const HITS = z.object({
 });
 
 /** A `_search`: the pages in order, and whether time ran out. */
-export function parseHits(body: unknown) {
+export interface Hits {
+  readonly pages: readonly Page[];
+  readonly isTimedOut: boolean;
+}
+
+export function parseHits(body: unknown): Hits {
   const { timed_out: isTimedOut, hits } = HITS.parse(body);
   return { isTimedOut, pages: hits.hits.map(({ _source }) => _source) };
 }

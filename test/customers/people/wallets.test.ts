@@ -51,6 +51,9 @@ describe.each(ENGINES)('on %s', (name) => {
   });
   beforeEach(async () => {
     for (const person of [ada, eve]) await removeWallets(world.store, person);
+    await world.store.write((tx: Kysely<PeopleTables>) =>
+      tx.deleteFrom('mail_allowances').execute(),
+    );
     clock = handClock(Date.now());
     wallets = walletsAt(URL);
   });
@@ -73,6 +76,18 @@ describe.each(ENGINES)('on %s', (name) => {
     });
     return wallet;
   };
+
+  test('no more wallets are linked in a day than mails may tell of', async () => {
+    for (let each = 0; each < 8; each += 1) {
+      const { address } = await added();
+      await wallets.remove(ada, address);
+    }
+    const more = await wallets.add(ada, await signed(someWallet(), { person: ada }));
+    expect(more).toMatchObject({ kind: 'no', message: expect.stringContaining('120 minutes') });
+    expect(await wallets.list(ada)).toEqual([]);
+    clock.move(2 * 3600 * 1000);
+    await added();
+  });
 
   test('a wallet that a person added signs that person in, and a mail says that it can', async () => {
     const wallet = await added();

@@ -210,6 +210,7 @@ describe('POST /account/credits', () => {
     const topUps = openTopUps(world.store, realClock, {
       payments: topUpPayments,
       priceUnits: usdcUnits(50n),
+      onBooked: () => Promise.resolve(),
     });
     expect(await topUps.recover()).toBe(1);
     expect(await topUps.recover()).toBe(0);

@@ -71,6 +71,21 @@ test('an invitation of a stranger waits beside the button, and can be joined or 
   expect((await member.get('/console/keys')).text).toContain('mallory’s account');
 });
 
+test('leaving asks about the keys first, and revokes them where that is chosen', async () => {
+  const asked = await member.post('/console/leave');
+  expect(asked.text).toContain('Leave this account?');
+  expect(asked.text).toContain('script of bob');
+  expect((await member.get('/console/keys')).status).toBe(200);
+  expect((await member.post('/console/leave', { keys: 'revoke' })).status).toBe(303);
+  expect(await works()).toBe(false);
+});
+
+test('leaving with the keys kept lets them work, and the Admin sees whose they were', async () => {
+  await member.post('/console/leave', { keys: 'keep' });
+  expect(await works()).toBe(true);
+  expect((await admin.get('/console/keys')).text).toContain('a former member');
+});
+
 test('leaving and founding again gives no second portion of free credits', async () => {
   const founder = await signedUp(world, 'carl@example.org');
   const heir = await joined(world, founder, 'dora@example.org', 'admin');

@@ -9,10 +9,13 @@ import type { AccountTables } from '../../../gateway/customers/credits/schema.js
 import { openStore } from '../../../gateway/ground/store/open.js';
 import type { Store } from '../../../gateway/ground/store/store.js';
 import { MIGRATIONS } from '../../../gateway/wiring/migrations.js';
+import { privateKeyToAccount } from 'viem/accounts';
+import { askAsWallet, postPacks, signForPack } from '../../support/packs.js';
 import { noteAnswer } from '../../support/interface-watch.js';
 import { signStatusProof } from '../../support/payment-proof.js';
 import { realClock, realRandom } from '../../support/ports.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
+import { signRefundOfNothing } from '../../support/refunds.js';
 import { sendRaw } from '../../support/raw-http.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { startTcpRelay } from '../../support/tcp-relay.js';
@@ -27,6 +30,7 @@ const KEYED: readonly (readonly [string, RequestInit])[] = [
   ['/account/credits', { method: 'POST', body: JSON.stringify({ amountUsd: '5' }) }],
 ];
 
+const PACK = '/packs/00000000-0000-4000-8000-000000000000';
 const NONCE = `0x${'7d'.repeat(32)}` as const;
 const PAYMENT = [`/payments/${NONCE}`, `/payments/${NONCE}/reply`] as const;
 
@@ -34,6 +38,32 @@ const PAYMENT = [`/payments/${NONCE}`, `/payments/${NONCE}/reply`] as const;
 async function askPayment(service: TestService): Promise<number[]> {
   const headers = { 'payment-proof': await signStatusProof(service, NONCE) };
   return Promise.all(PAYMENT.map(async (path) => (await ask(service, path, { headers })).status));
+}
+
+/** Asks for a refund of a channel that does not exist; the answer's status. */
+async function askRefund(service: TestService, header?: string): Promise<number> {
+  const payment = header ?? (await signRefundOfNothing(service));
+  const headers = { 'payment-signature': payment };
+  return (await ask(service, '/channels', { headers })).status;
+}
+
+test('where channels are off, their address is not there', async () => {
+  const service = await startTestService();
+  try {
+    expect((await ask(service, '/channels', { headers: {} })).status).toBe(404);
+  } finally {
+    await service.stop();
+  }
+}, 60_000);
+
+/** Asks for packs, and to end one, as the development wallet, and to buy one; the answers' statuses. */
+async function askPacks(service: TestService, payment?: string): Promise<number[]> {
+  const account = privateKeyToAccount(service.dev.payerPrivateKey as `0x${string}`);
+  const listed = await askAsWallet(service, account);
+  const ended = await askAsWallet(service, account, { path: PACK, method: 'DELETE' });
+  const headers = payment === undefined ? {} : { 'payment-signature': payment };
+  const bought = await postPacks(service, headers);
+  return [listed, ended, bought].map(({ status }) => status);
 }
 
 /** Asks each of the account's paths once; the answers' statuses. */
@@ -56,7 +86,9 @@ describe('on a database of its own', () => {
   let store: Store;
 
   beforeAll(async () => {
-    service = await startTestService({ env: { BODY_TIMEOUT_MS: '200' } });
+    // A rate that a busy machine gets beyond, too.
+    const env = { BODY_TIMEOUT_MS: '200', ADDRESS_RATE: '15', CHANNELS: 'on' };
+    service = await startTestService({ env });
     store = await openStore(
       { location: join(service.dataDir, 'search402.db'), migrations: MIGRATIONS },
       { clock: realClock, random: realRandom, onFailed: () => undefined },
@@ -79,9 +111,14 @@ describe('on a database of its own', () => {
       '/readyz',
       '/readyz/payments',
     ];
-    const paths = [...own, ...PAYMENT];
+    const paths = [...own, ...PAYMENT, '/channels'];
     for (const path of paths) {
       const answer = await sendRaw(service.gatewayUrl, `GET ${path} HTTP/1.1\r\nno header\r\n\r\n`);
+      noteAnswer(answer);
+      expect(answer.status).toBe(400);
+    }
+    for (const head of ['GET /packs', `DELETE ${PACK}`]) {
+      const answer = await sendRaw(service.gatewayUrl, `${head} HTTP/1.1\r\nno header\r\n\r\n`);
       noteAnswer(answer);
       expect(answer.status).toBe(400);
     }
@@ -92,9 +129,11 @@ describe('on a database of its own', () => {
       const other = method === 'POST' ? 'GET' : 'POST';
       expect((await ask(service, path, { method: other })).status).toBe(405);
     }
-    for (const path of PAYMENT) {
+    for (const path of [...PAYMENT, '/channels']) {
       expect((await ask(service, path, { method: 'POST' })).status).toBe(405);
     }
+    expect((await ask(service, '/packs', { method: 'PUT' })).status).toBe(405);
+    expect((await ask(service, PACK, {})).status).toBe(405);
   });
 
   test('a request whose end does not come is 408', async () => {
@@ -102,27 +141,37 @@ describe('on a database of its own', () => {
     const answers = await Promise.all([
       ask('GET /account HTTP/1.1\r\nHost: a\r\n'),
       ask('GET /account/usage HTTP/1.1\r\nHost: a\r\n'),
-      ...PAYMENT.map((path) => ask(`GET ${path} HTTP/1.1\r\nHost: a\r\n`)),
+      ask('GET /packs HTTP/1.1\r\nHost: a\r\n'),
+      ask(`DELETE ${PACK} HTTP/1.1\r\nHost: a\r\n`),
+      ...[...PAYMENT, '/channels'].map((path) => ask(`GET ${path} HTTP/1.1\r\nHost: a\r\n`)),
       ask(
         'POST /account/credits HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
           `Authorization: Bearer ${service.dev.apiKey}\r\nContent-Length: 9\r\n\r\n{`,
       ),
+      ask(
+        'POST /packs HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+          'Content-Length: 9\r\n\r\n{',
+      ),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([408, 408, 408, 408, 408]);
-    answers.slice(0, 4).forEach(noteAnswer);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 408));
+    answers.slice(0, 7).forEach(noteAnswer);
   });
 
   test('a body that cannot be read is 413, 415 or 422', async () => {
-    const send = (body: string, type = 'application/json') =>
-      ask(service, '/account/credits', {
+    const send = (path: string, body: string, type = 'application/json') =>
+      ask(service, path, {
         method: 'POST',
         headers: { authorization: `Bearer ${service.dev.apiKey}`, 'content-type': type },
         body,
       });
-    expect((await send(JSON.stringify('a'.repeat(20_000)))).status).toBe(413);
-    expect((await send('{}', 'text/plain')).status).toBe(415);
-    expect((await send('{"amountUsd":"-1"}')).status).toBe(422);
-    expect((await send('{')).status).toBe(400);
+    for (const path of ['/account/credits', '/packs']) {
+      expect((await send(path, JSON.stringify('a'.repeat(20_000)))).status).toBe(413);
+      expect((await send(path, '{}', 'text/plain')).status).toBe(415);
+      expect((await send(path, '{')).status).toBe(400);
+    }
+    expect((await send('/account/credits', '{"amountUsd":"-1"}')).status).toBe(422);
+    const unknown = await postPacks(service, {}, { searches: 'many' });
+    expect(unknown.status).toBe(422);
   });
 
   test('a suspended account is 403', async () => {
@@ -156,12 +205,35 @@ describe('on a database of its own', () => {
     await rename('payments', 'hidden');
     expect(await askPayment(service)).toEqual([500, 500]);
     await rename('hidden', 'payments');
+    await rename('channels', 'hidden');
+    expect(await askRefund(service)).toBe(500);
+    await rename('hidden', 'channels');
+    const payment = await signForPack(service);
+    await rename('packs', 'hidden');
+    expect(await askPacks(service, payment)).toEqual([500, 500, 500]);
+    await rename('hidden', 'packs');
+    // The pack that could not be written down has cost nothing: its payment still buys one.
+    expect(await askPacks(service, payment)).toEqual([200, 404, 200]);
   });
 
   test('more questions about payments than an address may ask are 429', async () => {
-    for (const path of PAYMENT) {
+    for (const path of [...PAYMENT, '/channels']) {
       const many = Array.from({ length: 150 }, () => ask(service, path, {}));
       const statuses = (await Promise.all(many)).map(({ status }) => status);
+      expect(statuses).toContain(429);
+    }
+  });
+
+  test('more questions about packs than an address may ask are 429', async () => {
+    const ways = [
+      () => ask(service, '/packs', { headers: {} }),
+      () => ask(service, PACK, { method: 'DELETE', headers: {} }),
+      () => postPacks(service),
+    ];
+    for (const way of ways) {
+      const statuses = (await Promise.all(Array.from({ length: 150 }, way))).map(
+        ({ status }) => status,
+      );
       expect(statuses).toContain(429);
     }
   });
@@ -178,14 +250,18 @@ describe('on PostgreSQL', () => {
     const { host } = new URL(postgres.url);
     const relay = await startTcpRelay(postgres.url);
     const service = await startTestService({
-      env: { DATABASE_URL: postgres.url.replace(host, relay.host) },
+      env: { DATABASE_URL: postgres.url.replace(host, relay.host), CHANNELS: 'on' },
     });
     try {
+      const refund = await signRefundOfNothing(service);
       expect(await askAll(service)).toEqual([200, 200, 402]);
+      const payment = await signForPack(service);
       relay.isDown = true;
       await realClock.sleep(REMEMBERED_MS);
       expect(await askAll(service)).toEqual([503, 503, 503]);
       expect(await askPayment(service)).toEqual([503, 503]);
+      expect(await askRefund(service, refund)).toBe(503);
+      expect(await askPacks(service, payment)).toEqual([503, 503, 503]);
       relay.isDown = false;
       await until(async () => (await ask(service, '/account', {})).status === 200);
     } finally {

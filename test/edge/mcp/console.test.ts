@@ -90,22 +90,22 @@ const problems: string[] = [];
     const steps = await check('Check the key', /Cost: /);
     expect(steps).toEqual([
       expect.stringContaining('With the key it lists its tool: search.'),
-      expect.stringContaining('A search was made and found 1 page.'),
+      expect.stringContaining('A search found 1 page.'),
       expect.stringMatching(/Cost: 1 credit\. Left: [\d,]+\./),
     ]);
     expect(await account()).toBe(before - 1);
     await keepPicture(page, 'connect-checked-1280');
 
     await page.getByLabel('API key').fill(`${service.dev.apiKey}x`);
-    const [failed, ...more] = await check('Check the key', /lists no tool/);
-    expect(failed).toContain('Broken: It lists no tool: This isn’t a valid API key');
+    const [failed, ...more] = await check('Check the key', /lists no tools/);
+    expect(failed).toContain('Broken: The server lists no tools: This isn’t a valid API key');
     expect(more).toEqual([]);
   });
 
   test('Connect signs in as an application would, and leaves nothing connected', async () => {
     await page.goto(`${origin}/console/connect`);
     await page.getByRole('button', { name: 'Check the sign-in' }).click();
-    await page.getByRole('heading', { name: 'Connect The check of the console?' }).waitFor();
+    await page.getByRole('heading', { name: 'Connect Console connection test?' }).waitFor();
     await page.getByRole('button', { name: 'Connect', exact: true }).click();
     const list = page.getByRole('list', { name: 'Steps of the sign-in' });
     await list
@@ -114,12 +114,12 @@ const problems: string[] = [];
     const steps = (await list.innerText()).replace(/\s+/g, ' ');
     const described = `${keyed}/.well-known/oauth-protected-resource/mcp`;
     expect(steps).toContain(
-      `401, WWW-Authenticate: Bearer scope="search", resource_metadata="${described}"`,
+      `401 with WWW-Authenticate: Bearer scope="search", resource_metadata="${described}"`,
     );
-    expect(steps).toContain(`names the authorization server ${origin}.`);
-    expect(steps).toContain('It gave a token for search');
-    expect(steps).toContain('With the token it lists its tool: search.');
-    expect(steps).toContain('It cost 1 credit of the account that you chose.');
+    expect(steps).toContain(`The authorization server is ${origin}.`);
+    expect(steps).toContain('Got a token for search');
+    expect(steps).toContain('With the token the server lists its tool: search.');
+    expect(steps).toContain('It cost 1 credit of the account you chose.');
     expect(steps).not.toContain('Broken');
     expect(new URL(page.url()).search).toBe('');
     await page.getByRole('link', { name: 'Applications' }).first().click();
@@ -130,7 +130,7 @@ const problems: string[] = [];
     await page.goto(`${origin}/console/connect`);
     await page.getByRole('button', { name: 'Check the sign-in' }).click();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByText('Broken: The answer was access_denied').waitFor();
+    await page.getByText('Broken: Sign-in failed with access_denied').waitFor();
   });
 
   test('Connect shows the payment that a call asks for, and pays it from a wallet', async () => {

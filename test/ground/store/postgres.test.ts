@@ -3,12 +3,14 @@ import { type Kysely, sql } from 'kysely';
 import { createLedger } from '../../../gateway/money/ledger/ledger.js';
 import { LEDGER_MIGRATIONS } from '../../../gateway/money/ledger/migrations.js';
 import type { Migration } from '../../../gateway/ground/store/migrations.js';
-import type { Store } from '../../../gateway/ground/store/store.js';
+import { StoreUnavailable, type Store } from '../../../gateway/ground/store/store.js';
 import { insist } from '../../support/insist.js';
 import { BINDING, someAuthorization, someReply } from '../../support/payments.js';
 import { realClock, realRandom } from '../../support/ports.js';
 import { startPostgres, type TestPostgres } from '../../support/postgres.js';
 import { temporaryStore } from '../../support/stores.js';
+import { startTcpRelay } from '../../support/tcp-relay.js';
+import { until } from '../../support/until.js';
 
 interface Tables {
   purse: { name: string; coins: bigint; skin: Uint8Array | null };
@@ -31,8 +33,11 @@ afterEach(async () => {
   for (const { discard } of opened.splice(0)) await discard();
 });
 
-async function open(migrations: readonly Migration[] = [PURSE, ...LEDGER_MIGRATIONS]) {
-  const one = await temporaryStore(migrations, server.url);
+async function open(
+  migrations: readonly Migration[] = [PURSE, ...LEDGER_MIGRATIONS],
+  url = server.url,
+) {
+  const one = await temporaryStore(migrations, url);
   opened.push(one);
   return one.store;
 }
@@ -85,6 +90,25 @@ describe('a PostgreSQL store', () => {
       Array.from({ length: 100 }, (_, index) => take(stores[index % 2] ?? first)),
     );
     expect(results.filter(Boolean)).toHaveLength(10);
+  });
+
+  test('outlives a connection that breaks under a query, and says that the database is away', async () => {
+    const relay = await startTcpRelay(server.url);
+    const url = server.url.replace(new URL(server.url).host, relay.host);
+    const [store, other] = [await open(undefined, url), await open()];
+    const asked = store
+      .read((db: Kysely<unknown>) => sql`select pg_sleep(60)`.execute(db))
+      .catch((error: unknown) => error);
+    const running = () =>
+      other.read((db: Kysely<unknown>) =>
+        sql`select 1 from pg_stat_activity where query = 'select pg_sleep(60)'`.execute(db),
+      );
+    await until(async () => (await running()).rows.length > 0);
+    relay.cut();
+    expect(await asked).toEqual(new StoreUnavailable('unreachable'));
+    await fill(store, 'again', 1n);
+    await store.close();
+    await relay.stop();
   });
 
   test('refuses a database that a newer version has written', async () => {

@@ -8,9 +8,12 @@ import {
 import {
   CODE_PAYER_LIMITS,
   CodePayerBooks,
+  recordCodeCalls,
   type CodeCall,
 } from '../../../gateway/money/ledger/code-payers.js';
 import { createLedger } from '../../../gateway/money/ledger/ledger.js';
+import { OutcomeBooks } from '../../../gateway/money/ledger/outcome-books.js';
+import type { LedgerTx } from '../../../gateway/money/ledger/transition.js';
 import { LEDGER_MIGRATIONS } from '../../../gateway/money/ledger/migrations.js';
 import { BINDING, someAuthorization, someReply } from '../../support/payments.js';
 import { realClock, realRandom } from '../../support/ports.js';
@@ -40,28 +43,55 @@ async function open(location?: string) {
   const clock = { now: () => nowMs };
   const ledger = createLedger({ store, clock, random: realRandom, owner: realRandom.uuid() });
   const books = new CodePayerBooks(store, clock);
+  const outcomes = new OutcomeBooks(store, clock);
   const reserve = (more: Partial<ReturnType<typeof someAuthorization>> = {}, codePayer = payer) =>
     ledger.reserveForCode(codePayer, someAuthorization(more), BINDING, 'request');
   const call = (from: Address, isMoved: boolean, more: Partial<CodeCall> = {}) =>
-    books.record([
-      {
-        ...{ intentId: realRandom.uuid(), paymentId: realRandom.uuid(), payer: from, code: CODE },
-        ...{ gasWasted: isMoved ? 0n : GAS, isMoved, isAlone: true },
-        ...more,
-      },
-    ]);
+    store.write((tx: LedgerTx) =>
+      recordCodeCalls(
+        tx,
+        [
+          {
+            ...{ intentId: realRandom.uuid(), paymentId: realRandom.uuid() },
+            ...{ payer: from, code: CODE },
+            ...{ gasWasted: isMoved ? 0n : GAS, isMoved, isAlone: true },
+            ...more,
+          },
+        ],
+        BigInt(nowMs),
+      ),
+    );
   const objection = (from: Address, code: Bytes32 = CODE) =>
     books.objection(from, { code }, CODE_PAYER_LIMITS);
   const pass = (ms: number) => {
     nowMs = unixMillis(nowMs + ms);
   };
-  return { ledger, books, reserve, call, objection, pass };
+  return { ledger, books, outcomes, reserve, call, objection, pass };
 }
 
 const someone = () => someAuthorization().from;
 
 describe.each(['SQLite', 'PostgreSQL'])('a payer with code, in %s', (engine) => {
   const place = () => (engine === 'PostgreSQL' ? server.url : undefined);
+
+  test('is barred by the commit that records the receipt of its failure', async () => {
+    const { books, objection, outcomes } = await open(place());
+    const from = someone();
+    const paymentId = realRandom.uuid();
+    const intentId = realRandom.uuid();
+    const hash = bytes32(`0x${'7a'.repeat(32)}`);
+    const receipt = { hash, block: { number: 1n, hash }, succeeded: false, gasUsed: GAS };
+    const code = bytes32(`0x${'c3'.repeat(32)}`);
+    const call = { intentId, paymentId, payer: from, code, gasWasted: GAS };
+    await outcomes.recordMined(
+      intentId,
+      { ...receipt, gasPrice: 1n, publishingFee: 1n },
+      [],
+      [{ ...call, isMoved: false, isAlone: true }],
+    );
+    expect(await books.hasFailedAlone(paymentId)).toBe(true);
+    expect(await objection(from, code)).toMatchObject({ kind: 'barred' });
+  });
 
   test('has one open payment: of 50 reservations at once one is made, and the next after its end', async () => {
     const { ledger, reserve } = await open(place());

@@ -104,8 +104,15 @@ async function play(steps: readonly { step: Step; which: number }[]): Promise<vo
       case 'mine':
       case 'mine without it': {
         if (!intent) return undefined;
-        const receipt = { hash: intent.hash, block, succeeded: true, gasUsed: 1n, gasPrice: 1n };
-        return books.outcomes.recordMined(intent.id, receipt, step === 'mine' ? [id] : []);
+        const receipt = {
+          hash: intent.hash,
+          block,
+          succeeded: true,
+          gasUsed: 1n,
+          gasPrice: 1n,
+          publishingFee: 0n,
+        };
+        return books.outcomes.recordMined(intent.id, receipt, step === 'mine' ? [id] : [], []);
       }
       case 'adopt':
         return books.outcomes.recordAdopted(id, hashOf(nonce + 2_000_000n), block);

@@ -39,6 +39,11 @@ async function openWithKey(key: `0x${string}`): Promise<Bench> {
   return open({ signers: [signer] });
 }
 
+test('a key is taken over within 10 seconds of its holder’s death, by default', () => {
+  const { leaseMs, housekeepingMs } = SETTLEMENT_DEFAULTS;
+  expect(leaseMs + housekeepingMs).toBeLessThan(10_000);
+});
+
 describe('two gateways on one PostgreSQL ledger', () => {
   test('charge 1,000 copies of one authorization once, and all get one reply', async () => {
     const gateways = await Promise.all(KEYS.map((key) => openWithKey(key)));

@@ -17,8 +17,20 @@ describe('a web page', () => {
     expect(title).toBe('Report 3 of the harbour');
     expect(text).toContain(`${prose(3, 7)}\n\n${prose(50_003, 7)}`);
     expect(text).toContain('a\nb');
-    expect(text).toContain('matters most here.\nThe second one');
+    expect(text).toContain('- The first item says what matters most here.\n- The second one');
     expect(text).not.toMatch(/alert|Shop menu|cookie|<|p\{\}/u);
+  });
+
+  test('keeps lists and tables as lines, with bullets, numbers and bars', () => {
+    const list = (tag: string): string =>
+      `<${tag}><li><p>First one</p><li>Second one<ul><li>Inner one</ul></${tag}>`;
+    const { text } = extract(
+      `<p>${prose(1)}</p>${list('ol')}<p>${prose(2)}</p>${list('ul')}<p>${prose(3)}</p>` +
+        '<table><tr><th>Month<th>Water</tr><tr><td>June</td> <td>4 l</td></tr></table>',
+    );
+    expect(text).toContain('\n\n1. First one\n2. Second one\n- Inner one\n\n');
+    expect(text).toContain('\n\n- First one\n- Second one\n- Inner one\n\n');
+    expect(text).toContain(`${prose(3)}\n\nMonth | Water\nJune | 4 l`);
   });
 
   test('may leave out every tag that HTML lets it leave out', () => {

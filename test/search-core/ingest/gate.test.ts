@@ -63,7 +63,7 @@ describe('near duplicates', () => {
     );
   });
 
-  test('can be many', () => {
+  test('holds 5,000 fingerprints and finds the last one', () => {
     const set = createNearSet();
     for (let n = 0; n < 5_000; n += 1) set.add({ high: Math.imul(n, 0x9e3779b1) >>> 0, low: n }, 0);
     expect(set.size).toBe(5_000);
@@ -71,7 +71,7 @@ describe('near duplicates', () => {
   });
 });
 
-test('a set of texts knows what it holds, however many', () => {
+test('a set of texts finds every text it holds, however many there are', () => {
   const set = createTextSet();
   for (let n = 0; n < 20_000; n += 1) expect(set.add(`text ${n}`)).toBe(true);
   for (let n = 0; n < 20_000; n += 97) expect(set.add(`text ${n}`)).toBe(false);

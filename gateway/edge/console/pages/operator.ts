@@ -63,8 +63,13 @@ async function factsOf(operator: OperatorFacts) {
     <h2>Revenue</h2>
     ${table(
       'Revenue by day',
-      ['Day, UTC', 'Paid searches, USDC', 'Top-ups, USDC'],
-      revenue.map(({ day, payments, topUps }) => [day, formatUsd(payments), formatUsd(topUps)]),
+      ['Day, UTC', 'Paid searches, USDC', 'Top-ups, USDC', 'Packs, USDC'],
+      revenue.map(({ day, payments, topUps, packs }) => [
+        day,
+        formatUsd(payments),
+        formatUsd(topUps),
+        formatUsd(packs),
+      ]),
       'No revenue yet.',
     )}`;
 }

@@ -19,7 +19,7 @@ export function playgroundPage(router: Router, { priceUnits }: ConsoleParts, gua
             ${field({ name: 'query', label: 'Query', hint: '1 to 50 words; order matters', value: 'viem sign typed data' })}
             <div class="row">
               ${field({ name: 'maxResults', label: 'Results', type: 'number', value: '5', min: 1, max: 20 })}
-              ${field({ name: 'maxDescriptionLength', label: 'Characters of each description', type: 'number', value: '1000', min: 1000, max: 8000 })}
+              ${field({ name: 'maxDescriptionLength', label: 'Maximum length of each description', type: 'number', value: '1000', min: 1000, max: 8000 })}
             </div>
             ${field({ name: 'key', label: 'API key', type: 'password', isOptional: true, hint: 'The key stays on this page. Without one, pay from your wallet.' })}
             <p class="buttons">
@@ -29,7 +29,7 @@ export function playgroundPage(router: Router, { priceUnits }: ConsoleParts, gua
             <p id="playground-state" role="status" aria-live="polite"></p>
           </form>
           <ol id="results" aria-label="Results"></ol>
-          <pre id="reply" tabindex="0" aria-label="The reply’s headers" hidden></pre>
+          <pre id="reply" tabindex="0" aria-label="Response headers" hidden></pre>
           <noscript><p class="notice bad">The playground needs JavaScript.</p></noscript>`,
       });
       return Promise.resolve();

@@ -1,4 +1,4 @@
-import type { Response, Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { Keys, KeyView } from '../../../customers/keys/keys.js';
 import { keyState } from '../../../customers/keys/keys.js';
 import { maskKey } from '../../../customers/keys/format.js';
@@ -6,15 +6,18 @@ import type { Member, TeamChange } from '../../../customers/people/team.js';
 import { idOf, textOf } from '../form.js';
 import type { Guard } from '../guard.js';
 import { html } from '../html.js';
-import { sendPage, table, time, type Viewer } from '../page.js';
+import { notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+
+/** Why somebody can't go. */
+export const LAST_ADMIN = 'An account needs an admin. Make someone else an admin first.';
 
 /** What happens to the keys that a member made, which go on working without them. */
 type KeysChoice = 'revoke' | 'keep' | 'not-asked';
 
 /**
- * Removes a member. Keys belong to the account and go on working, and who made one may know it: so
- * the Admin is asked first, and told afterwards.
+ * Removes a member, or lets one leave. Keys belong to the account and go on working, and who made one
+ * may know it: so the question comes first, and the Admin is told afterwards.
  */
 export function removeMember(
   router: Router,
@@ -22,29 +25,51 @@ export function removeMember(
   guard: Guard,
   say: (viewer: Viewer, response: Response, change: TeamChange, done: string) => unknown,
 ): void {
+  /** Removes somebody, after a question where keys of theirs work; undefined while it is open. */
+  const remove = async (viewer: Viewer, id: string, request: Request, response: Response) => {
+    const { accountId } = viewer.membership;
+    const choice = choiceOf(textOf(request, 'keys', 20));
+    const theirs = await workingKeysOf(keys, accountId, id, clock.now());
+    const member = (await team.members(accountId)).find(({ userId }) => userId === id);
+    if (member && theirs.length > 0 && choice === 'not-asked') {
+      askAboutKeys(viewer, response, member, theirs);
+      return undefined;
+    }
+    const change = await team.remove(accountId, id);
+    const left = change === 'changed' ? await workingKeysOf(keys, accountId, id, clock.now()) : [];
+    if (choice === 'revoke') await Promise.all(left.map((key) => keys.revoke(accountId, key.id)));
+    return { change, done: doneText(left.length, choice) };
+  };
+
   router.post(
-    '/team/members/:id/remove',
-    guard.admin(async (viewer, request, response) => {
-      const { accountId } = viewer.membership;
-      const id = idOf(request);
-      const choice = choiceOf(textOf(request, 'keys', 20));
-      const theirs = await workingKeysOf(keys, accountId, id, clock.now());
-      const member = (await team.members(accountId)).find(({ userId }) => userId === id);
-      if (member && theirs.length > 0 && choice === 'not-asked') {
-        askAboutKeys(viewer, response, member, theirs);
-        return;
-      }
-      const change = await team.remove(accountId, id);
-      const left =
-        change === 'changed' ? await workingKeysOf(keys, accountId, id, clock.now()) : [];
-      if (choice === 'revoke') {
-        await Promise.all(left.map((key) => keys.revoke(accountId, key.id)));
-      }
-      if (change === 'changed' && id === viewer.session.person.id) {
+    '/leave',
+    guard.signedIn(async (viewer, request, response) => {
+      const left = await remove(viewer, viewer.session.person.id, request, response);
+      if (!left) return;
+      if (left.change !== 'last-admin') {
         response.redirect(303, '/console');
         return;
       }
-      await say(viewer, response, change, doneText(left.length, choice));
+      sendPage(response, {
+        title: 'You can’t leave yet',
+        viewer,
+        status: 409,
+        body: notice('bad', LAST_ADMIN),
+      });
+    }),
+  );
+
+  router.post(
+    '/team/members/:id/remove',
+    guard.admin(async (viewer, request, response) => {
+      const id = idOf(request);
+      const removed = await remove(viewer, id, request, response);
+      if (!removed) return;
+      if (removed.change === 'changed' && id === viewer.session.person.id) {
+        response.redirect(303, '/console');
+        return;
+      }
+      await say(viewer, response, removed.change, removed.done);
     }),
   );
 }
@@ -83,7 +108,7 @@ function askAboutKeys(
   sendPage(response, {
     title: isOwn ? 'Leave this account?' : `Remove ${name}?`,
     viewer,
-    path: '/console/team',
+    path: isOwn ? '/console/profile' : '/console/team',
     body: html`<p>
         ${isOwn ? 'You' : name} created keys that still work. They keep working until you revoke
         them, and ${isOwn ? 'you' : name} may still have a copy.
@@ -98,10 +123,14 @@ function askAboutKeys(
         ]),
         '',
       )}
-      <form method="post" action="/console/team/members/${userId}/remove" class="panel">
+      <form
+        method="post"
+        action="${isOwn ? '/console/leave' : `/console/team/members/${userId}/remove`}"
+        class="panel"
+      >
         <button class="main danger" name="keys" value="revoke">${verb} and revoke the keys</button>
         <button name="keys" value="keep">${verb} and keep the keys</button>
-        <a href="/console/team">Cancel</a>
+        <a href="${isOwn ? '/console/profile' : '/console/team'}">Cancel</a>
       </form>`,
   });
 }

@@ -27,11 +27,11 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
         viewer,
         path: PATH,
         body: html`<form method="get" action="${PATH}" class="panel row">
-            ${field({ name: 'id', label: 'Request id', hint: 'X-Request-Id of the reply' })}
+            ${field({ name: 'id', label: 'Request id', hint: 'X-Request-Id from the response' })}
             <button>Look up</button>
           </form>
           ${table(
-            'The newest searches',
+            'Latest searches',
             ['Time, UTC', 'Query', 'Outcome', 'Results', 'Took', 'Key'],
             latest.map((one) => [
               html`<a href="${PATH}/${one.id}">${time(one.at)}</a>`,

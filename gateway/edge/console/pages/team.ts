@@ -7,10 +7,9 @@ import { html, type Html } from '../html.js';
 import { field, notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 import { finish } from './enter.js';
-import { removeMember } from './remove-member.js';
+import { LAST_ADMIN, removeMember } from './remove-member.js';
 
 const PATH = '/console/team';
-const LAST_ADMIN = 'An account needs an admin. Make someone else an admin first.';
 
 /** Who belongs to an account, for Admins; and accepting an invitation, for whoever got one. */
 export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): void {
@@ -90,24 +89,6 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
   );
 
   removeMember(router, parts, guard, say);
-
-  router.post(
-    '/leave',
-    guard.signedIn(async (viewer, _request, response) => {
-      const { session, membership } = viewer;
-      const change = await team.remove(membership.accountId, session.person.id);
-      if (change !== 'last-admin') {
-        response.redirect(303, '/console');
-        return;
-      }
-      sendPage(response, {
-        title: 'You can’t leave yet',
-        viewer,
-        status: 409,
-        body: notice('bad', LAST_ADMIN),
-      });
-    }),
-  );
 
   router.post(
     '/switch',

@@ -59,7 +59,7 @@ export function referencePage(document: ReferenceDocument): string {
             )}
             <h2 id="headers">Headers</h2>
             ${table(
-              'Headers of the replies',
+              'Response headers',
               ['Header', 'Meaning'],
               Object.entries(components.headers).map(([name, { description }]) => [
                 html`<code>${name}</code>`,
@@ -110,7 +110,7 @@ function showOperation(
           )
     }
     ${table(
-      `What ${path} answers`,
+      `Responses of ${path}`,
       ['Status', 'Meaning', 'Headers'],
       replies.map(([status, reply]) => [
         html`<code>${status}</code>`,
@@ -120,7 +120,7 @@ function showOperation(
       '',
     )}
     <details>
-      <summary>Examples of the refusals</summary>
+      <summary>Example errors</summary>
       ${replies.map(([, { content }]) => {
         const { examples } = content['application/json'] ?? {};
         return examples === undefined ? '' : showJson(Object.values(examples).map(valueOf));

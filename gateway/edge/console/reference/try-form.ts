@@ -5,7 +5,7 @@ import type { Input, Operation } from './document.js';
 export function keyField(): Html {
   return html`<div class="panel">
     <div class="field">
-      <label for="key">API key for the requests of this page</label>
+      <label for="key">API key for requests from this page</label>
       <input
         id="key"
         type="password"
@@ -18,7 +18,7 @@ export function keyField(): Html {
         one, a search is answered with its price, and you see the quote.
       </p>
     </div>
-    <noscript><p class="notice bad">Trying it out needs JavaScript.</p></noscript>
+    <noscript><p class="notice bad">This form needs JavaScript.</p></noscript>
   </div>`;
 }
 
@@ -43,7 +43,7 @@ export function tryForm(
     <p class="buttons"><button class="main">Send</button></p>
     <p class="state" role="status" aria-live="polite"></p>
     <div class="reply" hidden>
-      <h4>The reply’s headers</h4>
+      <h4>Response headers</h4>
       <pre class="headers" tabindex="0"></pre>
       <div class="decoded"></div>
       <h4>The reply’s body</h4>

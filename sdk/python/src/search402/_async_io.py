@@ -83,5 +83,5 @@ class AsyncPerformer:
             async for chunk in response.aiter_bytes():
                 body += chunk
                 if len(body) > BODY_BYTES_MAX:
-                    raise ProtocolError("the answer is larger than any search answer can be")
+                    raise ProtocolError("the reply is too large for a search response")
             return Answer(response.status_code, response.headers, body.decode(errors="replace"))

@@ -86,7 +86,7 @@ class Performer:
             for chunk in response.iter_bytes():
                 body += chunk
                 if len(body) > BODY_BYTES_MAX:
-                    raise ProtocolError("the answer is larger than any search answer can be")
+                    raise ProtocolError("the reply is too large for a search response")
                 if self._runtime.monotonic() > deadline:
                     raise httpx.ReadTimeout("the body dripped")
             return Answer(response.status_code, response.headers, body.decode(errors="replace"))

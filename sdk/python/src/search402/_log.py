@@ -35,7 +35,7 @@ class _Printing(logging.StreamHandler[TextIO]):
 
 
 def set_up(level: str) -> None:
-    """Set the level and print, as ``SEARCH402_LOG`` asks; anything but a level is no wish."""
+    """Set the level and print, as ``SEARCH402_LOG`` says; ignore anything that is not a level."""
     if level.upper() in ("DEBUG", "INFO", "WARN", "WARNING", "ERROR"):
         logger.setLevel(level.upper())
         handler = _Printing()

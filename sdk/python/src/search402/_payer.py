@@ -247,5 +247,5 @@ def _signature_hex(signature: Any) -> str:
     value = getattr(signature, "signature", signature)
     text = "0x" + bytes(value).hex() if isinstance(value, (bytes, bytearray)) else value
     if not isinstance(text, str) or not re.fullmatch("0x[0-9a-fA-F]{130,}", text):
-        raise SigningError("the wallet answered with something that is not a signature")
+        raise SigningError("the wallet returned something that is not a signature")
     return text

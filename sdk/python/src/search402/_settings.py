@@ -99,7 +99,7 @@ def resolve_settings(
     if wallet is None and api_key is None:
         api_key = _environment("SEARCH402_API_KEY")
     if api_key is not None and not re.fullmatch(r"[\x21-\x7e]+", api_key):
-        raise ConfigurationError("the API key is empty or holds characters that no key has")
+        raise ConfigurationError("the API key is empty or has invalid characters")
     return Settings(
         api_key=api_key,
         base_url=check_base_url(base_url or _environment("SEARCH402_BASE_URL") or DEFAULT_BASE_URL),

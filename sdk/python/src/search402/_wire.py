@@ -166,7 +166,7 @@ def choose_requirement(challenge: Challenge, options: PaymentOptions) -> Require
     raise PaymentNotAllowedError(
         f"nothing was signed: {'; '.join(reasons)}"
         if reasons
-        else "the gateway offers no way to pay that this package knows (exact, EIP-3009, EVM)"
+        else "the gateway offers no payment method this package supports (exact, EIP-3009, EVM)"
     )
 
 

@@ -25,7 +25,7 @@ class SearchResultItem(ToDict):
 class SearchMetadata(ToDict):
     """About the search."""
 
-    #: Seconds that the search took.
+    #: Duration of the search in seconds.
     execution_time: float
 
 
@@ -112,7 +112,7 @@ def parse_search_response(value: Any) -> SearchResponse:
             result=SearchResult(items, SearchMetadata(execution_time), result["totalResults"]),
         )
     except (KeyError, TypeError, IndexError) as error:
-        message = "the answer has status 200 but is not a search response"
+        message = "the reply has status 200 but is not a search response"
         raise ProtocolError(message) from error
 
 

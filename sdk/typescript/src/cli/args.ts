@@ -88,7 +88,7 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
   const first = argv.find((word) => !word.startsWith('-'));
   const command = isCommand(first) ? first : undefined;
   if (first !== undefined && !command) {
-    throw new UsageError(`there is no command "${first}"; see search402 --help`);
+    throw new UsageError(`unknown command "${first}"; see search402 --help`);
   }
   const names = command ? [...EVERYWHERE, ...ALLOWED[command]] : EVERYWHERE;
   const flag = { type: 'boolean', default: false } as const;

@@ -11,7 +11,7 @@ const DESCRIPTION_SHOWN = 300;
 
 function searchParams(invocation: Invocation): SearchParams {
   const query = invocation.words.join(' ');
-  if (query === '') throw new UsageError('what should be searched for? Give some keywords');
+  if (query === '') throw new UsageError('enter some keywords to search for');
   return {
     query,
     maxResults: wholeNumber(invocation, 'max-results'),
@@ -46,7 +46,7 @@ export async function search(invocation: Invocation, io: Io): Promise<void> {
   const params = searchParams(invocation);
   const apiKey = findApiKey(invocation, io);
   if (apiKey === undefined) {
-    throw new UsageError('no API key: set SEARCH402_API_KEY or give --key-file; or see "pay"');
+    throw new UsageError('no API key: set SEARCH402_API_KEY or --key-file, or use "pay"');
   }
   const client = new Search402({ ...commonOptions(invocation, io), apiKey });
   show(await client.searchWithResponse(params), invocation, io);
@@ -56,7 +56,7 @@ export async function search(invocation: Invocation, io: Io): Promise<void> {
 export async function pay(invocation: Invocation, io: Io): Promise<void> {
   const params = searchParams(invocation);
   const wallet = findWallet(invocation, io);
-  if (!wallet) throw new UsageError('no wallet: set SEARCH402_PRIVATE_KEY or give --wallet-file');
+  if (!wallet) throw new UsageError('no wallet: set SEARCH402_PRIVATE_KEY or --wallet-file');
   const { values } = invocation;
   const payment = {
     maxPerRequest: values['max-per-request'],

@@ -48,28 +48,31 @@ function checkAddress(url: string, answer: Response | Error): Verdict {
   const { protocol, hostname } = new URL(url);
   if (answer instanceof Error) {
     return fail(
-      `${url} does not answer: ${causeOf(answer)}`,
-      'Start the service, or correct --base-url.',
+      `${url} isn’t answering: ${causeOf(answer)}`,
+      'Start the service, or fix --base-url.',
     );
   }
   const isService = [401, 402, 422].includes(answer.status);
   if (!isService) {
-    const detail = `${url} answers with status ${answer.status}, which a search402 service does not`;
-    return fail(detail, 'Correct --base-url: it is the address before "/search".');
+    const detail = `${url} answered with status ${answer.status}, so it isn’t a search402 service`;
+    return fail(detail, 'Fix --base-url: use the address without "/search".');
   }
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (protocol === 'http:' && !isLocal) {
-    return warn(`${url} answers, without encryption`, 'Use https: keys travel in the open.');
+    return warn(
+      `${url} answers, without encryption`,
+      'Use https. Otherwise others can read your key.',
+    );
   }
   return ok(`${url} answers`);
 }
 
 function checkClock(answer: Response | Error): Verdict {
   const server = answer instanceof Error ? NaN : Date.parse(answer.headers.get('date') ?? '');
-  if (Number.isNaN(server)) return skip('the service did not tell its time');
+  if (Number.isNaN(server)) return skip('the service didn’t send its time');
   const seconds = Math.round((Date.now() - server) / 1000);
   const detail = `this machine is ${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'} the service`;
-  const fix = 'Set the clock of this machine, best by NTP.';
+  const fix = 'Set this machine’s clock, ideally with NTP.';
   if (Math.abs(seconds) > CLOCK_FAIL_SECONDS) return fail(detail, fix);
   return Math.abs(seconds) > CLOCK_WARN_SECONDS ? warn(detail, fix) : ok(detail);
 }
@@ -77,13 +80,12 @@ function checkClock(answer: Response | Error): Verdict {
 async function checkIndex(url: string): Promise<Verdict> {
   const ready = url.replace(/\/search$/, '/readyz');
   const answer = await fetch(ready, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-  if (answer.status === 200) return ok('the service says that it is ready to search');
+  if (answer.status === 200) return ok('the service is ready');
   if (answer.status === 503) {
-    const fix =
-      'Its operator finds the part that is not in its own /readyz: the index, or the chain.';
-    return fail('the service says that it is not ready', fix);
+    const fix = 'Ask its operator. /readyz names what isn’t ready: the index or the chain.';
+    return fail('the service isn’t ready', fix);
   }
-  return skip(`the service does not tell (${ready}: ${answer.status})`);
+  return skip(`unknown (${ready} answered ${answer.status})`);
 }
 
 async function checkKey(url: string, apiKey: string | undefined): Promise<Verdict> {
@@ -91,15 +93,18 @@ async function checkKey(url: string, apiKey: string | undefined): Promise<Verdic
   const { status } = await post(url, { authorization: `Bearer ${apiKey}` });
   switch (status) {
     case 422:
-      return ok(`the service knows the key${await creditsLeft(url, apiKey)}`);
+      return ok(`the key works${await creditsLeft(url, apiKey)}`);
     case 401:
-      return fail('the service does not know the key', 'Copy it again, or make a new one.');
+      return fail('the service doesn’t know this key', 'Copy it again, or create a new one.');
     case 402:
-      return fail('the credits of the account are used up', 'Add credits, or use a wallet.');
+      return fail('the account has no credits left', 'Add credits, or use a wallet.');
     case 403:
-      return fail('the account may not search', 'Look at the state of plan and account.');
+      return fail(
+        'the account isn’t allowed to search',
+        'Check the plan and whether the account is suspended.',
+      );
     case 429:
-      return warn('the key is being used faster than its plan allows', 'Slow down, and try again.');
+      return warn('the key is over its rate limit', 'Slow down and try again.');
     default:
       return fail(`the service answers the key with status ${status}`, 'Try again later.');
   }
@@ -128,15 +133,15 @@ async function fetchQuote(invocation: Invocation, io: Io): Promise<Quote | Searc
 function checkTerms(quote: Quote | Search402Error): Verdict {
   if (quote instanceof Search402Error) {
     const isKeysOnly = 'status' in quote && quote.status === 401;
-    if (isKeysOnly) return skip('this address takes keys only, no payments');
+    if (isKeysOnly) return skip('this address accepts API keys only');
     const isForeign = quote instanceof PaymentRequiredError || quote instanceof ProtocolError;
     const fix = isForeign ? 'Update this package.' : 'Try again later.';
     return fail(`no quote: ${quote.message}`, fix);
   }
   const { amountUsd, network, asset, payTo } = quote;
   if (network !== BASE_MAINNET || asset !== BASE_USDC) {
-    const fix = 'Do not pay, unless you run this service and allow these on purpose.';
-    return fail(`it wants ${asset} on ${network}, not USDC on Base`, fix);
+    const fix = 'Don’t pay, unless this is your own service and you allowed this.';
+    return fail(`it asks for ${asset} on ${network} instead of USDC on Base`, fix);
   }
   return ok(`${amountUsd} USD a search, to ${payTo}`);
 }
@@ -149,7 +154,7 @@ async function checkChain(rpcUrl: string | undefined, quote: Quote): Promise<Ver
   }
   const age = Math.round(Date.now() / 1000 - (await chainSeconds(rpcUrl)));
   if (age > CHAIN_AGE_FAIL_SECONDS) {
-    const fix = 'Use another endpoint, or look at the clock of this machine.';
+    const fix = 'Use another endpoint, or check this machine’s clock.';
     return fail(`the newest block is ${age} s old`, fix);
   }
   return ok(`chain ${id}, newest block ${Math.max(0, age)} s old`);
@@ -175,8 +180,9 @@ async function checkStore(invocation: Invocation, io: Io): Promise<Verdict> {
   const { dayUnits, totalUnits } = await store.read((view) => ({ ...view.spent(Date.now()) }));
   const detail = `signed ${formatUsd(dayUnits)} USD within a day, ${formatUsd(totalUnits)} USD in all`;
   if (open === 0) return ok(detail);
-  const fix = 'Run the same "pay" commands again: the same payments are sent, no new ones.';
-  return warn(`${detail}; ${open} payments whose outcome is not known`, fix);
+  const fix = 'Run the same "pay" commands again. They resend the same payments.';
+  const payments = open === 1 ? '1 payment' : `${open} payments`;
+  return warn(`${detail}; ${payments} with an unknown outcome`, fix);
 }
 
 /** `search402 doctor`: looks at everything, spends nothing. Returns whether all is well. */
@@ -187,7 +193,7 @@ export async function doctor(invocation: Invocation, io: Io): Promise<boolean> {
   const look = async (
     name: string,
     check: () => Verdict | Promise<Verdict>,
-    fix = 'Put this right and run the doctor again.',
+    fix = 'Fix this and run the doctor again.',
   ): Promise<void> => {
     try {
       findings.push({ name, ...(await check()) });

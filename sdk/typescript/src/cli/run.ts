@@ -61,11 +61,11 @@ function complain(error: Search402Error, isJson: boolean, io: Io): void {
 
 function adviceFor(error: Search402Error): string | undefined {
   if (error.payment?.status === 'open') {
-    return 'Whether it was paid is not known. Run the same command again: the same payment is sent.';
+    return 'We don’t know yet whether it was paid. Run the same command again. It resends the same payment.';
   }
   if (error instanceof UsageError || error instanceof AbortedError) return undefined;
   if (error instanceof PaymentRequiredError && error.reason?.includes('insufficient') === true) {
-    return 'The wallet holds too little USDC on Base; "search402 doctor" shows the balance.';
+    return 'The wallet doesn’t have enough USDC on Base. Run "search402 doctor" to see its balance.';
   }
   return '"search402 doctor" may tell what is wrong.';
 }

@@ -153,7 +153,7 @@ export class SqliteStore implements PaymentStore {
 
   #put(record: PaymentRecord): void {
     const { id, status, url, body, amountUnits, createdAtMs } = record;
-    if (amountUnits > UNITS_MAX) throw new PaymentError('no store keeps an amount this large');
+    if (amountUnits > UNITS_MAX) throw new PaymentError('this amount is too large for the store');
     const units = Number(amountUnits);
     const before = this.#statements.get.get(id);
     if (before) this.#count(recordOf(before), -1);
@@ -257,7 +257,7 @@ function viewOf({ get, pending, minutes, total, between, signing }: Statements):
 function recordOf(row: unknown): PaymentRecord {
   const { record } = row as { record: string };
   const [found] = decodeRecords(record, 'database').values();
-  if (!found) throw new PaymentError('the payment log holds an empty record; nothing was signed');
+  if (!found) throw new PaymentError('the payment log has an empty record; nothing was signed');
   return found;
 }
 

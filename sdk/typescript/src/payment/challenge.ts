@@ -106,7 +106,7 @@ export function chooseRequirement(challenge: Challenge, lists: AllowLists): Requ
   const reasons = challenge.requirements.map((one) => refusalOf(one, lists));
   throw new PaymentNotAllowedError(
     reasons.length === 0
-      ? 'the gateway offers no way to pay that this package knows (exact, EIP-3009, EVM)'
+      ? 'the gateway offers no payment method this package supports (exact, EIP-3009, EVM)'
       : `nothing was signed: ${reasons.join('; ')}`,
   );
 }

@@ -100,7 +100,7 @@ export async function signTyped(wallet: Wallet, data: SignedData): Promise<Hex> 
         }),
       );
   if (!isHex(signature) || signature.length < 132) {
-    throw new SigningError('the wallet answered with something that is not a signature');
+    throw new SigningError('the wallet returned something that is not a signature');
   }
   return signature;
 }

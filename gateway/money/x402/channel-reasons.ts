@@ -1,0 +1,35 @@
+/**
+ * Why a payment of the `batch-settlement` scheme is not acceptable: the closed list that the
+ * reference implementation emits in `error` and `errorReason`, as far as this server uses it.
+ */
+export const channelReasons = {
+  scheme: 'invalid_batch_settlement_evm_scheme',
+  network: 'invalid_batch_settlement_evm_network_mismatch',
+  payloadType: 'invalid_batch_settlement_evm_payload_type',
+  channelId: 'invalid_batch_settlement_evm_channel_id_mismatch',
+  receiver: 'invalid_batch_settlement_evm_receiver_mismatch',
+  receiverAuthorizer: 'invalid_batch_settlement_evm_receiver_authorizer_mismatch',
+  token: 'invalid_batch_settlement_evm_token_mismatch',
+  withdrawDelay: 'invalid_batch_settlement_evm_withdraw_delay_mismatch',
+  withdrawDelayRange: 'invalid_batch_settlement_evm_withdraw_delay_out_of_range',
+  voucherSignature: 'invalid_batch_settlement_evm_voucher_signature',
+  depositSignature: 'invalid_batch_settlement_evm_receive_authorization_signature',
+  validBefore: 'invalid_batch_settlement_evm_payload_authorization_valid_before',
+  validAfter: 'invalid_batch_settlement_evm_payload_authorization_valid_after',
+  minDeposit: 'invalid_batch_settlement_evm_deposit_below_min_deposit',
+  depositSimulation: 'invalid_batch_settlement_evm_deposit_simulation_failed',
+  depositTransaction: 'invalid_batch_settlement_evm_deposit_transaction_failed',
+  payerBalance: 'invalid_batch_settlement_evm_insufficient_balance',
+  missingChannel: 'invalid_batch_settlement_evm_missing_channel',
+  channelNotFound: 'invalid_batch_settlement_evm_channel_not_found',
+  busy: 'invalid_batch_settlement_evm_channel_busy',
+  amountMismatch: 'invalid_batch_settlement_evm_cumulative_amount_mismatch',
+  exceedsBalance: 'invalid_batch_settlement_evm_cumulative_exceeds_balance',
+  belowClaimed: 'invalid_batch_settlement_evm_cumulative_below_claimed',
+  stateUnavailable: 'invalid_batch_settlement_evm_verification_state_unavailable',
+  refundPayload: 'invalid_batch_settlement_evm_refund_payload',
+  refundNoBalance: 'invalid_batch_settlement_evm_refund_no_balance',
+  refundAmount: 'invalid_batch_settlement_evm_refund_amount_invalid',
+  refundSimulation: 'invalid_batch_settlement_evm_refund_simulation_failed',
+  refundTransaction: 'invalid_batch_settlement_evm_refund_transaction_failed',
+} as const;
