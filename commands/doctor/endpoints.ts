@@ -12,7 +12,7 @@ export interface Seen {
   readonly elapsedMs: number;
   /** The endpoint's own clock, in milliseconds since 1970, where it tells. */
   readonly clockMs: number | undefined;
-  ask(method: string, params: readonly unknown[]): Promise<unknown>;
+  readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>;
 }
 
 const TIMEOUT_MS = 5_000;

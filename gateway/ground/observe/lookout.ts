@@ -24,6 +24,7 @@ export interface LookoutParts {
 export function startLookout(parts: LookoutParts): Lookout {
   const { name, clock, log, everyMs, deadlineMs } = parts;
   const stopping = new AbortController();
+  const isStopped = () => stopping.signal.aborted;
   let fault: string | undefined;
   let sinceMs = clock.monotonicMs();
 
@@ -38,9 +39,9 @@ export function startLookout(parts: LookoutParts): Lookout {
   };
 
   const watch = async () => {
-    while (!stopping.signal.aborted) {
+    while (!isStopped()) {
       const found = await lookOnce(parts, deadlineMs);
-      if (stopping.signal.aborted) return;
+      if (isStopped()) return;
       learn(found);
       await clock.sleep(everyMs, stopping.signal);
     }

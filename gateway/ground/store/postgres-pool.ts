@@ -49,7 +49,7 @@ export interface Pool {
 /** Milliseconds until a connection is there. */
 const CONNECT_MS = 2_000;
 /** Milliseconds that one waits for its turn on a connection. */
-const TURN_MS = 5_000;
+const TURN_MS = 10_000;
 /** Milliseconds for a look at the server. */
 const LOOK_MS = 1_000;
 /** Milliseconds that a server gets beyond its own time-out for a statement. */

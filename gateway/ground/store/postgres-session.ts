@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Driver,
   Kysely,

@@ -39,7 +39,7 @@ export function startWatch(parts: WatchParts): Watch {
   const { look, sleep, monotonicMs, onChange } = parts;
   const stopping = new AbortController();
   let wake = new AbortController();
-  let isSuspected = false;
+  const state = { isSuspected: false };
   let down: { readonly sinceMs: number; readonly problem: string } | undefined;
   let generation = 0;
   /** Those who wait for the next look to end. */
@@ -48,7 +48,7 @@ export function startWatch(parts: WatchParts): Watch {
   const learn = (error?: unknown) => {
     const nowMs = monotonicMs();
     if (error !== undefined) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = error instanceof Error ? error.message : 'it does not answer';
       if (!down) onChange({ kind: 'lost', error });
       down = { sinceMs: down?.sinceMs ?? nowMs, problem };
     } else if (down) {
@@ -61,7 +61,7 @@ export function startWatch(parts: WatchParts): Watch {
 
   const watch = async () => {
     while (!stopping.signal.aborted) {
-      isSuspected = false;
+      state.isSuspected = false;
       wake = new AbortController();
       await look().then(
         () => {
@@ -72,7 +72,7 @@ export function startWatch(parts: WatchParts): Watch {
         },
       );
       await sleep(AT_LEAST_MS, stopping.signal);
-      if (!isSuspected) await sleep(down ? EVERY_MS / 4 : EVERY_MS, wake.signal);
+      if (!state.isSuspected) await sleep(down ? EVERY_MS / 4 : EVERY_MS, wake.signal);
     }
     for (const resume of waiting.splice(0)) resume();
   };
@@ -86,7 +86,7 @@ export function startWatch(parts: WatchParts): Watch {
       return generation;
     },
     suspect: () => {
-      isSuspected = true;
+      state.isSuspected = true;
       wake.abort();
     },
     isUp: async (patienceMs) => {

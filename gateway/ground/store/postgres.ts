@@ -238,7 +238,7 @@ async function prepare(url: string, migrations: readonly Migration[]): Promise<v
     await ask('begin');
     await ask(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
     const db = postgresKysely({ ask });
-    await migrate(db as Parameters<typeof migrate>[0], 'postgres', migrations);
+    await migrate(db, 'postgres', migrations);
     await assertDurable(db);
     await ask('commit');
   } catch (error) {
