@@ -10,7 +10,7 @@ import { forgetSecrets } from './wiring/forget-secrets.js';
 import { openKeys } from './customers/keys/keys.js';
 import { MIGRATIONS } from './wiring/migrations.js';
 import { openStore } from './ground/store/open.js';
-import { StoreUnusable } from './ground/store/store.js';
+import { StoreUnavailable, StoreUnusable } from './ground/store/store.js';
 import { systemClock as clock, systemRandom as random } from './ground/system.js';
 
 /** The operator's command line, on the same database as the service, running or not. */
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
 }
 
 /** Errors whose message says all that an operator needs. */
-const EXPECTED = [AdminProblem, ConfigError, StoreUnusable];
+const EXPECTED = [AdminProblem, ConfigError, StoreUnusable, StoreUnavailable];
 
 main().catch((error: unknown) => {
   const isExpected = EXPECTED.some((kind) => error instanceof kind);

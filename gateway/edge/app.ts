@@ -4,6 +4,7 @@ import type { Log, Random } from '../ground/domain/ports.js';
 import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import { createCors } from './http/cors.js';
 import { nameHome, sendRefusal } from './http/error-reply.js';
+import type { HealthRoutes } from './http/ops.js';
 import { openApiRoute } from './http/openapi-route.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
 import {
@@ -22,7 +23,7 @@ export interface AppParts extends SearchRouteParts {
   readonly homeUrl: string;
   /** Proxies in front of the service whose `X-Forwarded-For` is believed; 0 believes nobody. */
   readonly trustedProxies: number;
-  readonly health: { readonly live: RequestHandler; readonly ready: RequestHandler };
+  readonly health: HealthRoutes;
   /** Further routes of this face, after the search and before the 404. */
   readonly routes?: RequestHandler;
 }
@@ -42,6 +43,7 @@ export function createApp(parts: AppParts): Express {
   app.use(harden(parts.isHttps));
   app.get('/livez', parts.health.live);
   app.get('/readyz', parts.health.ready);
+  app.get('/readyz/payments', parts.health.readyForPayments);
   app.use('/openapi.json', createCors('GET'));
   app.get('/openapi.json', openApiRoute());
   app.use(referenceRoutes());

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpUrl, integer, words } from '../ground/setting-kinds.js';
+import { httpUrl, integer, wholeNumber, words } from '../ground/setting-kinds.js';
 
 /** Settings of the doors: addresses, proxies, and limits of what comes in. */
 export const EDGE_SETTINGS = {
@@ -26,6 +26,11 @@ export const EDGE_SETTINGS = {
   BODY_TIMEOUT_MS: integer(100, 60_000, 10_000),
   /** Open connections of each face. */
   CONNECTIONS_MAX: integer(10, 100_000, 5000),
-  /** Milliseconds that running requests get at shutdown. */
+  /** Milliseconds for which an idle connection is kept: longer than proxies in front keep theirs. */
+  KEEP_ALIVE_MS: integer(1000, 600_000, 65_000),
+  /** Milliseconds between "not ready" and the closed door at shutdown. Unless set, 5,000, and none
+   * on the development chain, where no balancer is in front. */
+  DRAIN_DELAY_MS: wholeNumber(0, 120_000).optional(),
+  /** Milliseconds that running requests and payments get then. */
   DRAIN_TIMEOUT_MS: integer(0, 300_000, 25_000),
 } as const;

@@ -6,12 +6,15 @@ import { parseAddress, parseUsd, type Address, type UsdcUnits } from './domain/u
  * what each means, its unit and its default. Here: a whole number from `min` to `max`.
  */
 export const integer = (min: number, max: number, standard: number) =>
+  wholeNumber(min, max).default(standard);
+
+/** The same where the default is decided elsewhere. */
+export const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^[0-9]{1,15}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
-    .default(standard);
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
 /** `on` or `off`. */
 export const switched = (standard: 'on' | 'off') =>

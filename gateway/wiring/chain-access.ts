@@ -10,6 +10,8 @@ import { isPublicAccount } from '../dev/public-accounts.js';
 import type { DevFacts } from '../dev/facts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { address, type Address } from '../ground/domain/units.js';
+import type { PartHealth } from '../ground/observe/health.js';
+import { type Lookout, startLookout } from '../ground/observe/lookout.js';
 import type { Metrics } from '../ground/observe/metrics.js';
 import type { Authorizer } from '../money/claims/authorizer.js';
 import type { Signer } from '../money/settlement/signer.js';
@@ -36,11 +38,15 @@ export interface ChainAccess {
     DevFacts,
     'rpcUrl' | 'chainId' | 'asset' | 'payTo' | 'payerAddress' | 'payerPrivateKey'
   >;
+  /** Whether the chain answers, also while nobody pays. */
+  health(): PartHealth;
   stop(): Promise<void>;
 }
 
 /** Base makes a block every two seconds. */
 const BASE_BLOCK_TIME_MS = 2000;
+/** How often the chain is asked for its newest block, whoever else asks it; milliseconds. */
+const CHAIN_LOOK_MS = { every: 5_000, deadline: 3_000 };
 
 /**
  * Starts the local development chain, or reaches the configured one, and makes sure that it is the
@@ -68,7 +74,9 @@ export async function openChain(
     () => client.endpoints().filter(({ standing }) => standing === 'ready').length,
   );
   const heads = openHeads(config, source.blockTimeMs, ports);
+  let lookout: Lookout | undefined;
   const stop = async () => {
+    await lookout?.stop();
     await heads?.close();
     await client.close();
     await source.stop();
@@ -79,8 +87,18 @@ export async function openChain(
     await stop();
     throw error;
   }
+  const watched = (lookout = startLookout({
+    name: 'the chain',
+    look: async () => {
+      await client.request('eth_blockNumber', [], { deadlineMs: CHAIN_LOOK_MS.deadline });
+    },
+    everyMs: CHAIN_LOOK_MS.every,
+    deadlineMs: CHAIN_LOOK_MS.deadline,
+    ...ports,
+  }));
   const { rpcUrls: _, ...found } = source;
-  return { ...token, ...found, client, ...(heads && { heads }), stop };
+  const health = () => watched.health();
+  return { ...token, ...found, client, ...(heads && { heads }), health, stop };
 }
 
 /** Subscribes to new blocks where the settings name an endpoint that pushes them. */
@@ -102,7 +120,7 @@ function openHeads(
 
 interface ChainSource extends Omit<
   ChainAccess,
-  'chainId' | 'asset' | 'domain' | 'client' | 'heads'
+  'chainId' | 'asset' | 'domain' | 'client' | 'heads' | 'health'
 > {
   readonly rpcUrls: readonly string[];
 }

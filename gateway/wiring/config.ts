@@ -56,11 +56,16 @@ export interface Config extends Omit<
   | 'RELAYER_PRIVATE_KEY_FILE'
   | 'FACILITATOR_TOKEN'
   | 'LOG_LEVEL'
+  | 'DRAIN_DELAY_MS'
 > {
   /** Unless set, `warn` where a person watches a development start, and `info` elsewhere. */
   readonly LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly DRAIN_DELAY_MS: number;
   readonly chain: ChainConfig;
 }
+
+/** Balancers ask about once a second, and want two or three answers. */
+const DRAIN_DELAY_MS = 5_000;
 
 /**
  * Parses the environment and the command line once. Empty variables count as unset.
@@ -85,7 +90,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
   } = parsed.data;
   const chain = chainConfig(parsed.data, forkUrlOf(args));
   const LOG_LEVEL = rest.LOG_LEVEL ?? (chain.kind === 'development' ? 'warn' : 'info');
-  return { ...rest, LOG_LEVEL, chain };
+  const drainDelayMs = rest.DRAIN_DELAY_MS ?? (chain.kind === 'development' ? 0 : DRAIN_DELAY_MS);
+  return { ...rest, LOG_LEVEL, DRAIN_DELAY_MS: drainDelayMs, chain };
 }
 
 function chainConfig(values: Settings, forkUrl: string | undefined): ChainConfig {

@@ -7,7 +7,13 @@ import { createDoor } from '../edge/http/door.js';
 import { healthRoutes, opsApp } from '../edge/http/ops.js';
 import { channelRoutes } from '../edge/http/channel-routes.js';
 import { paymentRoutes } from '../edge/http/payment-routes.js';
-import { createBoundedServer, drain, listen, listenFault } from '../edge/http/server.js';
+import {
+  closeAfterReplies,
+  createBoundedServer,
+  drain,
+  listen,
+  listenFault,
+} from '../edge/http/server.js';
 import { createHealth } from '../ground/observe/health.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import type { Face } from '../search/caller.js';
@@ -24,8 +30,10 @@ const SERVER_LIMITS = {
   headerBytesMax: 16 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  keepAliveMs: 5_000,
 } as const;
+
+/** Milliseconds for the operator's last questions. */
+const OPS_DRAIN_MS = 1_000;
 
 /** Opens the addresses: the operator's first, the gateway's last. */
 export async function openDoors(
@@ -33,12 +41,18 @@ export async function openDoors(
   parts: Ground & Rooms & { readonly search: Search; readonly freeSearch: FreeSearch },
   { log, stops }: Surroundings,
 ) {
-  const { store, core, metrics, access, payments, people, search, bodyLimits, publicUrl } = parts;
+  const { store, core, chain, metrics, access, payments, people, search, bodyLimits, publicUrl } =
+    parts;
   const { TRUSTED_PROXIES: trustedProxies } = config;
   const health = createHealth({
-    database: () => ({ ready: store.health().ready }),
-    searchCore: () => core.health(),
-    settlement: () => payments.health(),
+    keys: {
+      database: () => {
+        const { ready, problem } = store.health();
+        return { ready, ...(problem !== undefined && { detail: problem }) };
+      },
+      searchCore: () => core.health(),
+    },
+    payments: { chain: () => chain.health(), settlement: () => payments.health() },
   });
   const tools = await stops.keep(
     'tool protocol',
@@ -95,9 +109,10 @@ export async function openDoors(
     listener: RequestListener,
     setting: 'PORT' | 'API_PORT' | 'OPS_PORT',
     host: string,
-  ): Promise<string> => {
+  ) => {
     const limits = {
       ...SERVER_LIMITS,
+      keepAliveMs: config.KEEP_ALIVE_MS,
       connectionsMax: config.CONNECTIONS_MAX,
       trustedProxies,
     };
@@ -105,16 +120,24 @@ export async function openDoors(
     const actual = await listen(server, config[setting], host).catch((error: unknown) => {
       throw listenFault(error, { setting, port: config[setting], host });
     });
-    stops.add('listener', () => drain(server, config.DRAIN_TIMEOUT_MS));
-    return `http://${reachable(host)}:${actual}`;
+    return { server, url: `http://${reachable(host)}:${actual}` };
   };
   const doorOf = (face: Face) =>
     createDoor({ listener: appFor(face), work: access.unpaid, random, clock, trustedProxies });
-  const opsUrl = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_HOST);
-  const apiUrl = await open(doorOf('api'), 'API_PORT', config.HOST);
-  const gatewayUrl = await open(doorOf('gateway'), 'PORT', config.HOST);
-  stops.add('readiness', () => health.drain());
-  return { gatewayUrl, apiUrl, opsUrl };
+  const ops = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_HOST);
+  stops.add('operator’s door', (leftMs) => drain(ops.server, Math.min(leftMs(), OPS_DRAIN_MS)));
+  const api = await open(doorOf('api'), 'API_PORT', config.HOST);
+  stops.add('keys’ door', (leftMs) => drain(api.server, leftMs()));
+  const gateway = await open(doorOf('gateway'), 'PORT', config.HOST);
+  const doors = [api.server, gateway.server];
+  stops.add('doors', async (leftMs) => {
+    health.drain();
+    for (const server of doors) closeAfterReplies(server);
+    // Whoever balances load learns of it first, and sends the next requests elsewhere.
+    await clock.sleep(config.DRAIN_DELAY_MS);
+    await Promise.all(doors.map((server) => drain(server, leftMs())));
+  });
+  return { gatewayUrl: gateway.url, apiUrl: api.url, opsUrl: ops.url };
 }
 
 /** Where something on this machine reaches a listener: every address is none to connect to. */

@@ -57,6 +57,15 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
       exclusive: true,
       migrations: MIGRATIONS,
+      connectionsMax: config.DATABASE_CONNECTIONS,
+      serving: {
+        statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
+        lockTimeoutMs: config.DATABASE_LOCK_TIMEOUT_MS,
+        onChange: (change) => {
+          if (change.kind === 'back') log.warn({ awayMs: change.awayMs }, 'the database is back');
+          else log.error({ err: change.error }, 'the database does not answer');
+        },
+      },
     },
     { clock, random, onFailed: onFatal },
   );
@@ -64,6 +73,11 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   const count = (name: string, help: string, read: () => number) =>
     metrics.gauge(`search402_store_${name}_total`, help, read);
   count('writes', 'Durable writes since the start', () => store.health().writes);
+  const isReady = (part: string, help: string, read: () => boolean) =>
+    metrics.gauge(`search402_${part}_ready`, help, () => (read() ? 1 : 0));
+  isReady('database', '1 while the database takes writes', () => store.health().ready);
+  isReady('search_core', '1 while search-core can search', () => core.health().ready);
+  isReady('rpc', '1 while the chain answers', () => chain.health().ready);
   count('commits', 'Commits since the start', () => store.health().commits);
   const sealing = sealingWith(sealingKey.key, random);
   return { chain, core, store, metrics, sealing, warnings };

@@ -1,6 +1,7 @@
 import { freeSearches } from '../customers/limits/free-searches.js';
 import { createUpstream } from '../edge/http/upstream.js';
 import { formatUsd } from '../ground/domain/units.js';
+import type { PartHealth } from '../ground/observe/health.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import { createWalletProof } from '../money/chain/wallet-proof.js';
 import { createFreeSearch, type FreeSearch } from '../search/free.js';
@@ -37,7 +38,7 @@ export async function openRooms(
   const packs = await stops.keep('packs', openPackAccess(config, packing));
   const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
   const payments = await openPayments(config, paying);
-  stops.add('settlement', () => payments.stop(config.DRAIN_TIMEOUT_MS));
+  stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const settings = {
     publicUrl,
     mcp: mcpAddresses(config),
@@ -59,14 +60,15 @@ export async function openRooms(
     bodyLimits,
   };
   const figures = async () => {
-    const { ready, detail } = core.health();
-    const index = { name: 'Search index', value: detail ?? (ready ? 'ready' : 'down') };
+    const stateOf = ({ ready, detail }: PartHealth) => detail ?? (ready ? 'ready' : 'down');
+    const index = { name: 'Search index', value: stateOf(core.health()) };
+    const rpc = { name: 'RPC endpoints', value: stateOf(chain.health()) };
     const { sold, revenue, owed } = await packs.holders.figures();
     const onPacks = [
       { name: 'Packs sold', value: `${sold} for ${formatUsd(revenue)} USDC` },
       { name: 'Searches owed on packs', value: String(owed) },
     ];
-    return [...payments.figures(), index, ...onPacks];
+    return [...payments.figures(), rpc, index, ...onPacks];
   };
   const people = await stops.keep(
     'people',

@@ -28,7 +28,7 @@ export async function startService(
   log: Logger,
   onFatal: (error: unknown) => void,
 ): Promise<Service> {
-  const stops = createStops(log);
+  const stops = createStops(log, clock, config.DRAIN_DELAY_MS + config.DRAIN_TIMEOUT_MS);
   try {
     const facts = await start(config, { log, stops, onFatal });
     return { facts, stop: () => stops.run() };

@@ -22,7 +22,11 @@ async function faultsOf(reply: SearchReply): Promise<readonly string[]> {
     bodyLimits: { bytesMax: 1000, timeoutMs: 1000 },
     isHttps: false,
     trustedProxies: 0,
-    health: { live: () => undefined, ready: () => undefined },
+    health: {
+      live: () => undefined,
+      ready: () => undefined,
+      readyForPayments: () => undefined,
+    },
     random: realRandom,
     log: silentLog,
   });

@@ -183,7 +183,7 @@ describe('a running service', () => {
 
   test('the account, its usage and its quote for credits answer as documented', async () => {
     const get = (path: string) => fetch(`${service.apiUrl}${path}`, { headers: { authorization } });
-    for (const path of ['/account', '/account/usage', '/livez', '/readyz']) {
+    for (const path of ['/account', '/account/usage', '/livez', '/readyz', '/readyz/payments']) {
       expect((await get(path)).status).toBe(200);
     }
     await expectRefusal(await get('/account/usage?by=colour'), 'invalid_parameter');

@@ -48,6 +48,7 @@ async function startThroughProxies() {
       LOG_LEVEL: 'silent',
       SEARCH_CORE_URL: core.url,
       RPC_URLS: proxies.map((proxy) => proxy.url).join(','),
+      DRAIN_DELAY_MS: '0',
       PAY_TO: chain.payTo,
       RELAYER_PRIVATE_KEY: chain.relayerPrivateKey,
     },

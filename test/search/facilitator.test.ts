@@ -49,6 +49,7 @@ const settings = (more: Record<string, string> = {}) => ({
   PAY_TO: chain.payTo,
   FACILITATOR_URL: facilitator.url,
   FACILITATOR_TOKEN: TOKEN,
+  DRAIN_DELAY_MS: '0',
   DRAIN_TIMEOUT_MS: '0',
   ...more,
 });
@@ -111,9 +112,10 @@ describe('a service without a relayer of its own', () => {
   test('starts while the facilitator is away, takes keyed searches only, and paid ones when it is back', async () => {
     facilitator.always('supported', 'error');
     const { facts } = await start();
-    const ready = () => fetch(`${facts.opsUrl}/readyz`);
+    const ready = () => fetch(`${facts.opsUrl}/readyz/payments`);
     expect((await ready()).status).toBe(503);
-    expect((await fetch(`${facts.gatewayUrl}/readyz`)).status).toBe(503);
+    expect((await fetch(`${facts.gatewayUrl}/readyz/payments`)).status).toBe(503);
+    expect((await fetch(`${facts.gatewayUrl}/readyz`)).status).toBe(200);
     const attempt = await newAttempt(await payer(), chain.payTo);
     const outcome = insist(facts.gatewayUrl, attempt);
     facilitator.always('supported', 'honest');

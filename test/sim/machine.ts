@@ -212,6 +212,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     blockTimeMs: BLOCK_MS,
     client,
     ...(heads && { heads }),
+    health: () => ({ ready: true }),
     stop: () => client.close(),
   };
   const sealing = sealingWith(new Uint8Array(32).fill(7), random);

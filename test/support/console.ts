@@ -138,7 +138,11 @@ export async function openConsoleWorld(
     bodyLimits,
     isHttps: false,
     trustedProxies,
-    health: { live: (_, response) => response.end(), ready: (_, response) => response.end() },
+    health: {
+      live: (_, response) => response.end(),
+      ready: (_, response) => response.end(),
+      readyForPayments: (_, response) => response.end(),
+    },
     routes: router,
     random: realRandom,
     log: silentLog,

@@ -6,7 +6,9 @@ export interface FakeSearchCore {
   readonly url: string;
   /** What it does with the next requests. */
   behave(answer: (request: IncomingMessage, response: ServerResponse, body: string) => void): void;
-  /** Headers of every request that came in. */
+  /** What it says when it is asked whether it can search; true at first. */
+  isReady: boolean;
+  /** Headers of every search that came in. */
   readonly seen: readonly IncomingMessage['headers'][];
   stop(): Promise<void>;
 }
@@ -28,7 +30,12 @@ export async function startFakeSearchCore(): Promise<FakeSearchCore> {
   let answer: Parameters<FakeSearchCore['behave']>[0] = (request, response) => {
     response.end(goodAnswer(request));
   };
+  const state = { isReady: true };
   const server = createServer((request, response) => {
+    if (request.url === '/readyz') {
+      response.writeHead(state.isReady ? 200 : 503).end('{}');
+      return;
+    }
     seen.push(request.headers);
     let body = '';
     request.on('data', (chunk: Buffer) => {
@@ -45,6 +52,12 @@ export async function startFakeSearchCore(): Promise<FakeSearchCore> {
       answer = next;
     },
     seen,
+    get isReady() {
+      return state.isReady;
+    },
+    set isReady(value: boolean) {
+      state.isReady = value;
+    },
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

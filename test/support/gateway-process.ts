@@ -8,7 +8,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAIN = new URL('../../gateway/main.js', import.meta.url).pathname;
-const PORTS = { PORT: '0', API_PORT: '0', OPS_PORT: '0' };
+/** Free ports, and no waiting for a balancer. */
+const PORTS = { PORT: '0', API_PORT: '0', OPS_PORT: '0', DRAIN_DELAY_MS: '0' };
 const START_MS_MAX = 90_000;
 
 export interface GatewayRun {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -18,6 +18,14 @@ import { realClock } from './ports.js';
 export interface TestPostgres {
   /** Of a fresh database. */
   readonly url: string;
+  /** Freezes every process of the server: connections stay open, and nobody answers. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends the server, `fast` in good order and `kill` without, and starts it again on its port. */
+  restart(how: 'fast' | 'kill'): Promise<void>;
+  /** Ends the server in good order, until `start`. */
+  halt(): Promise<void>;
+  start(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -30,7 +38,9 @@ const START_DEADLINE_MS = 90_000;
  * The binaries come from npm; they are copied, because the package's symbolic links have to be
  * made first and another user has to be able to read them where the tests run as root.
  */
-export async function startPostgres(): Promise<TestPostgres> {
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'search402-pg-'));
   const user: { uid?: number; gid?: number } = process.getuid?.() === 0 ? UNPRIVILEGED : {};
   const native = copyBinaries(folder);
@@ -49,24 +59,53 @@ export async function startPostgres(): Promise<TestPostgres> {
     run('initdb', ['-D', data, '-U', 'test', '-A', 'trust', '-E', 'UTF8', '--no-sync']),
   );
   const port = await freePort();
-  const server = run('postgres', [
-    ...['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', ''],
-    ...['-c', 'max_connections=60', '-c', 'shared_buffers=32MB'],
-  ]);
-  const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
-  const killOnExit = () => server.kill('SIGKILL');
-  process.once('exit', killOnExit);
-  await ready(server);
+  const given = { max_connections: '60', shared_buffers: '32MB', ...settings };
+  const launch = async () => {
+    const server = run('postgres', [
+      ...['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', ''],
+      ...Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ]);
+    const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+    const killOnExit = () => server.kill('SIGKILL');
+    process.once('exit', killOnExit);
+    void exited.then(() => process.off('exit', killOnExit));
+    await ready(server);
+    return { server, exited };
+  };
+  let running = await launch();
+  const signalAll = (signal: NodeJS.Signals) => {
+    for (const pid of family(running.server.pid ?? 0)) process.kill(pid, signal);
+  };
+  const end = async (how: 'fast' | 'kill') => {
+    // "Fast shutdown": open connections are ended.
+    if (how === 'fast') running.server.kill('SIGINT');
+    else signalAll('SIGKILL');
+    await running.exited;
+  };
+  const start = async () => {
+    running = await launch();
+  };
   return {
     url: `postgresql://test@127.0.0.1:${port}/postgres`,
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
+    restart: async (how) => {
+      await end(how);
+      await start();
+    },
+    halt: () => end('fast'),
+    start,
     stop: async () => {
-      // "Fast shutdown": open connections are ended.
-      server.kill('SIGINT');
-      await exited;
-      process.off('exit', killOnExit);
+      await end('fast');
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The server's process and those it has started: one for each connection, and its helpers. */
+function family(pid: number): readonly number[] {
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
+  return [pid, ...children.split('\n').map(Number).filter(Boolean)];
 }
 
 /** A copy of the package's `native` folder with its symbolic links made. */

@@ -18,8 +18,9 @@ export async function startTcpRelay(target: string) {
     pairs.set(near, far);
     const end = () => {
       pairs.delete(near);
-      near.destroy();
-      far.destroy();
+      // What was said before the end still arrives.
+      near.destroySoon();
+      far.destroySoon();
     };
     for (const socket of [near, far]) socket.on('error', end).on('close', end);
     near.on('data', (bytes) => far.write(bytes));

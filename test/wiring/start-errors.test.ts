@@ -1,4 +1,5 @@
 /** What an operator sees when the service cannot start: one sentence, and no stack. */
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGateway } from '../support/gateway-process.js';
 import { canMount, mountTemporary } from '../support/mount.js';
+import { startPostgres, type TestPostgres } from '../support/postgres.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -74,6 +76,67 @@ describe('a start that cannot be says why in one sentence', () => {
     expect(said).toMatch(/search402\.db cannot be used: it cannot be opened/);
   });
 });
+
+describe('a PostgreSQL that cannot be used is told in one sentence, with what to check', () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  const cases: [string, () => string, RegExp][] = [
+    [
+      'a dead port',
+      () => 'postgresql://test@127.0.0.1:1/postgres',
+      /:1 cannot be reached \(.*refus/i,
+    ],
+    [
+      'an unknown host',
+      () => 'postgresql://test@nowhere.invalid/x',
+      /nowhere\.invalid:5432 cannot/,
+    ],
+    [
+      'an unknown database',
+      () => server.url.replace(/postgres$/, 'nothing'),
+      /database "nothing" does not exist; create it/,
+    ],
+    [
+      'an unknown user',
+      () => server.url.replace('test@', 'nobody@'),
+      /role "nobody" does not exist; check the user/,
+    ],
+  ];
+  test.each(cases)('%s: at the start, and in a command', async (_, url, sentence) => {
+    const said = await refusal({
+      DATA_DIR: join(folder, 'postgres'),
+      SEARCH_CORE_URL: 'http://127.0.0.1:1',
+      DATABASE_URL: url(),
+    });
+    expect(said).toMatch(sentence);
+    for (const program of ['gateway/admin.js', 'commands/ledger.js']) {
+      const told = await command(program, url());
+      expect(told.trim().split('\n')).toHaveLength(1);
+      expect(told).toMatch(sentence);
+    }
+  });
+});
+
+/** What a command writes about its database before it gives up. */
+function command(program: string, url: string): Promise<string> {
+  const file = new URL(`../../${program}`, import.meta.url).pathname;
+  const args = program.startsWith('gateway') ? ['accounts'] : ['list'];
+  const env = {
+    PATH: process.env.PATH ?? '',
+    DATA_DIR: join(folder, 'command'),
+    DATABASE_URL: url,
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [file, ...args], { env }, (error, stdout, stderr) => {
+      expect(error?.code).toBe(1);
+      resolve(stdout + stderr);
+    });
+  });
+}
 
 // Permissions do not stop the superuser, and nobody else may mount a disk.
 (canMount() ? describe : describe.skip)('on a disk of its own', () => {

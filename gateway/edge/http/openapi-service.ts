@@ -46,10 +46,36 @@ export function liveOperation(): Json {
 export function readyOperation(): Json {
   return openOperation({
     operationId: 'readReadiness',
-    summary: 'Whether searches can be answered now',
+    summary: 'Whether searches with a key can be answered now',
+    responses: {
+      '200': { description: 'They can.', headers: headers(), content: readiness('ready') },
+      '503': { description: 'Not now.', headers: headers(), content: readiness('not ready') },
+    },
+  });
+}
+
+export function readyForPaymentsOperation(): Json {
+  return openOperation({
+    operationId: 'readReadinessForPayments',
+    summary: 'Whether searches can be paid for now',
     responses: {
       '200': { description: 'They can.', headers: headers(), content: stateOf('ready') },
       '503': { description: 'Not now.', headers: headers(), content: stateOf('not ready') },
     },
   });
 }
+
+/** For keys, with what holds for payments beside it. */
+const readiness = (keys: string): Json => ({
+  'application/json': {
+    schema: {
+      type: 'object',
+      properties: {
+        status: { enum: [keys] },
+        payments: { enum: keys === 'ready' ? ['ready', 'not ready'] : ['not ready'] },
+      },
+      required: ['status', 'payments'],
+      additionalProperties: false,
+    },
+  },
+});

@@ -14,7 +14,12 @@ import {
   paymentOperation,
   searchOperation,
 } from './openapi-search.js';
-import { documentOperation, liveOperation, readyOperation } from './openapi-service.js';
+import {
+  documentOperation,
+  liveOperation,
+  readyForPaymentsOperation,
+  readyOperation,
+} from './openapi-service.js';
 
 /** The interface's version (service specification, Versioning), not the program's. */
 const INTERFACE_VERSION = '2.0.0';
@@ -45,6 +50,7 @@ export function openApiDocument(): Json {
       '/openapi.json': { get: documentOperation() },
       '/livez': { get: liveOperation() },
       '/readyz': { get: readyOperation() },
+      '/readyz/payments': { get: readyForPaymentsOperation() },
     },
     components: {
       schemas: componentSchemas(),

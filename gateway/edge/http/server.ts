@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -46,6 +47,7 @@ export function createBoundedServer(
     },
     listener,
   );
+  followReplies(server);
   limitConnections(server, limits.connectionsMax, limits.trustedProxies);
   server.on('clientError', (error: BadHttp, socket) => {
     answerBadHttp(socket, refusalOf(error), random.uuid());
@@ -90,6 +92,9 @@ function refusalOf({ code, rawPacket }: BadHttp): Refusal {
   return refuse('malformed_request', 'The request isn’t valid HTTP/1.1.');
 }
 
+/** Milliseconds for a client to take in why its connection ends. */
+const LAST_WORDS_MS = 1_000;
+
 function answerBadHttp(socket: Duplex, refusal: Refusal, requestId: string): void {
   if (!socket.writable) {
     socket.destroy();
@@ -97,6 +102,9 @@ function answerBadHttp(socket: Duplex, refusal: Refusal, requestId: string): voi
   }
   const body = JSON.stringify(errorResponse(refusal, requestId));
   const { status } = refusal;
+  // Whoever keeps its own end open does not keep ours.
+  const end = setTimeout(() => socket.destroy(), LAST_WORDS_MS);
+  socket.once('close', () => clearTimeout(end));
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
@@ -144,6 +152,29 @@ export function listenFault(
     default:
       return error;
   }
+}
+
+/**
+ * From now on every reply says `Connection: close` (RFC 9112, 9.6), those to requests that run
+ * already included: who kept a connection makes its next one elsewhere.
+ */
+export function closeAfterReplies(server: Server): void {
+  draining.add(server);
+  for (const response of replies.get(server) ?? []) response.shouldKeepAlive = false;
+}
+
+const draining = new WeakSet<Server>();
+const replies = new WeakMap<Server, Set<ServerResponse>>();
+
+/** Knows the replies that are not out yet. */
+function followReplies(server: Server): void {
+  const open = new Set<ServerResponse>();
+  replies.set(server, open);
+  server.prependListener('request', (_request, response: ServerResponse) => {
+    if (draining.has(server)) response.shouldKeepAlive = false;
+    open.add(response);
+    response.once('close', () => open.delete(response));
+  });
 }
 
 /** Stops taking connections and waits for running requests, at the most `deadlineMs`. */

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Log } from '../domain/ports.js';
 import type { PartHealth } from '../observe/health.js';
+import { startLookout } from '../observe/lookout.js';
+import { lookAtSearchCore } from './look-at-search-core.js';
 import { startSearchCoreProcess } from './search-core.js';
 
 export interface OpenSearchCore {
@@ -26,17 +28,33 @@ export async function openSearchCore(options: {
   log: Log;
 }): Promise<OpenSearchCore> {
   if (options.url !== undefined) {
-    return { url: options.url, health: () => ({ ready: true }), stop: () => Promise.resolve() };
+    const lookout = watch(options.url, options);
+    return { url: options.url, health: () => lookout.health(), stop: () => lookout.stop() };
   }
   if (!existsSync(options.indexDir)) await buildStarterIndex(options.indexDir, options.log);
   const core = await startSearchCoreProcess(options);
+  const lookout = watch(core.url, options);
   return {
     url: core.url,
     health: () =>
-      core.isRunning() ? { ready: true } : { ready: false, detail: 'search-core is not running' },
-    stop: () => core.stop(),
+      core.isRunning() ? lookout.health() : { ready: false, detail: 'search-core is not running' },
+    stop: async () => {
+      await lookout.stop();
+      await core.stop();
+    },
   };
 }
+
+/** A process that is frozen, or stands on an engine that is, runs and answers nothing. */
+const watch = (url: string, { clock, log }: { clock: Clock; log: Log }) =>
+  startLookout({
+    name: 'search-core',
+    look: (signal) => lookAtSearchCore(url, signal),
+    everyMs: 1_000,
+    deadlineMs: 2_000,
+    clock,
+    log,
+  });
 
 function buildStarterIndex(indexDir: string, log: Log): Promise<void> {
   log.info({ indexDir }, 'building the starter index');

@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../domain/ports.js';
 import type { Migration } from './migrations.js';
+import type { Serving } from './postgres-pool.js';
 import { openPostgres } from './postgres.js';
 import { openSqlite } from './sqlite.js';
 import type { Store, StoreLimits } from './store.js';
@@ -14,11 +15,13 @@ export interface StoreSettings {
   readonly exclusive?: boolean;
   /** PostgreSQL connections at most; default 10. */
   readonly connectionsMax?: number;
+  /** PostgreSQL: how a service stands on it; absent for commands. */
+  readonly serving?: Serving;
 }
 
 /** What the store needs of the world. */
 export interface StorePorts {
-  readonly clock: Pick<Clock, 'defer' | 'monotonicMs' | 'sleep'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs' | 'defer' | 'sleep'>;
   readonly random: Pick<Random, 'bytes'>;
   /** Told once when a commit failed so that nothing can be trusted: main ends the process. */
   onFailed(error: unknown): void;
@@ -29,12 +32,7 @@ export function openStore(settings: StoreSettings, ports: StorePorts): Promise<S
   const { location, ...common } = settings;
   const { clock, random } = ports;
   if (/^postgres(ql)?:\/\//.test(location)) {
-    return openPostgres({
-      url: location,
-      ...common,
-      sleep: (ms) => clock.sleep(ms),
-      random: (length) => random.bytes(length),
-    });
+    return openPostgres({ url: location, ...common, clock, random });
   }
   return openSqlite({
     file: location,

@@ -163,6 +163,26 @@ function classifySqliteError(error: unknown): UnavailableReason | undefined {
   }
 }
 
+/**
+ * Looks at a database that is there, whoever else uses it, and changes nothing.
+ * @throws StoreUnusable with one sentence when it cannot be used.
+ */
+export function lookAtSqlite(file: string): void {
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file);
+    const found = pragma(database, 'quick_check(1)');
+    if (found === 'ok') return;
+    throw new StoreUnusable(
+      `${file} is damaged (${String(found)}): put the last backup in its place`,
+    );
+  } catch (error) {
+    throw unusable(file, error);
+  } finally {
+    database?.close();
+  }
+}
+
 /** Opens (or creates) a SQLite database, brings its schema up to date, and proves durability. */
 export async function openSqlite(settings: SqliteSettings): Promise<Store> {
   const { file, migrations, clock, onFailed, limits = STORE_LIMITS } = settings;

@@ -36,8 +36,13 @@ export interface Store {
 }
 
 export interface StoreHealth {
-  /** False for good once a commit failed in a way that leaves the disk's state unknown. */
+  /**
+   * False while the database server does not answer, and for good once a commit failed in a way
+   * that leaves the disk's state unknown.
+   */
   readonly ready: boolean;
+  /** Why it is not ready, where it is known. */
+  readonly problem?: string;
   /** Writes that wait for their commit. */
   readonly queuedWrites: number;
   /** Writes that became durable since the start. */

@@ -103,7 +103,14 @@ describe('on a database of its own', () => {
     store.write((tx: Kysely<AccountTables>) => tx.updateTable('accounts').set(values).execute());
 
   test('a request that is no HTTP is 400 wherever it goes', async () => {
-    const own = ['/account', '/account/usage', '/openapi.json', '/livez', '/readyz'];
+    const own = [
+      '/account',
+      '/account/usage',
+      '/openapi.json',
+      '/livez',
+      '/readyz',
+      '/readyz/payments',
+    ];
     const paths = [...own, ...PAYMENT, '/channels'];
     for (const path of paths) {
       const answer = await sendRaw(service.gatewayUrl, `GET ${path} HTTP/1.1\r\nno header\r\n\r\n`);

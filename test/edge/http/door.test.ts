@@ -21,7 +21,11 @@ function appOf(isHttps: boolean, trustedProxies: number) {
       bodyLimits: { bytesMax: 1000, timeoutMs: 1000 },
       isHttps,
       trustedProxies,
-      health: { live: () => undefined, ready: () => undefined },
+      health: {
+        live: () => undefined,
+        ready: () => undefined,
+        readyForPayments: () => undefined,
+      },
       random: realRandom,
       log: silentLog,
     }),

@@ -48,7 +48,11 @@ beforeAll(async () => {
     bodyLimits: { bytesMax: 16_384, timeoutMs: 2_000 },
     isHttps: false,
     trustedProxies: 0,
-    health: { live: () => undefined, ready: () => undefined },
+    health: {
+      live: () => undefined,
+      ready: () => undefined,
+      readyForPayments: () => undefined,
+    },
     random: realRandom,
     log: silentLog,
   });

@@ -55,7 +55,11 @@ test('500 for a bug and 503 for a database out of reach, without a word of eithe
     bodyLimits: { bytesMax: 1000, timeoutMs: 1000 },
     isHttps: false,
     trustedProxies: 0,
-    health: { live: () => undefined, ready: () => undefined },
+    health: {
+      live: () => undefined,
+      ready: () => undefined,
+      readyForPayments: () => undefined,
+    },
     random: realRandom,
     log: silentLog,
   });

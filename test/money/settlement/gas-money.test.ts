@@ -29,7 +29,7 @@ describe('a service whose relayer runs dry', () => {
   const pay = async () =>
     service.search(QUERY, { 'payment-signature': await signPayment(service, QUERY) });
   const readiness = async () => {
-    const response = await fetch(`${service.opsUrl}/readyz`);
+    const response = await fetch(`${service.opsUrl}/readyz/payments`);
     const { parts } = (await response.json()) as { parts: { settlement: { detail: string } } };
     return { status: response.status, detail: parts.settlement.detail };
   };

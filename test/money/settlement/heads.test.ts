@@ -127,6 +127,7 @@ test('a service with RPC_WS_URL counts what is announced, and leaves no connecti
       LOG_LEVEL: 'silent',
       SEARCH_CORE_URL: 'http://127.0.0.1:1',
       RPC_URLS: chain.rpcUrl,
+      DRAIN_DELAY_MS: '0',
       RPC_WS_URL: `ws://${relay.host}`,
       PAY_TO: chain.payTo,
       RELAYER_PRIVATE_KEY: chain.relayerPrivateKey,

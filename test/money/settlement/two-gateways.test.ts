@@ -87,6 +87,11 @@ describe('two gateways on one PostgreSQL ledger', () => {
     expect(await pay()).toBe(second.ledger.owner);
   });
 
+  test('take over from a dead one within ten seconds: its lease, and a round of housekeeping', () => {
+    const { leaseMs, housekeepingMs } = SETTLEMENT_DEFAULTS;
+    expect(leaseMs + housekeepingMs).toBeLessThan(10_000);
+  });
+
   test('finish what a dead one left, with its key and its signed bytes', async () => {
     const died = deferred();
     const settings = { leaseMs: 1000 };
