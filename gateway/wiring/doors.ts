@@ -70,7 +70,7 @@ export async function openDoors(
     clock,
     freeSearch: parts.freeSearch,
     offer: payments.offer,
-    isReady: async () => (await health.check()).ready,
+    isReady: async () => (await health.check()).keys,
     index: indexState(clock, {
       url: core.url,
       ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
