@@ -39,7 +39,6 @@ export function startWatch(parts: WatchParts): Watch {
   const { look, sleep, monotonicMs, onChange } = parts;
   const stopping = new AbortController();
   let wake = new AbortController();
-  const state = { isSuspected: false };
   let down: { readonly sinceMs: number; readonly problem: string } | undefined;
   let generation = 0;
   /** Those who wait for the next look to end. */
@@ -61,7 +60,6 @@ export function startWatch(parts: WatchParts): Watch {
 
   const watch = async () => {
     while (!stopping.signal.aborted) {
-      state.isSuspected = false;
       wake = new AbortController();
       await look().then(
         () => {
@@ -72,7 +70,7 @@ export function startWatch(parts: WatchParts): Watch {
         },
       );
       await sleep(AT_LEAST_MS, stopping.signal);
-      if (!state.isSuspected) await sleep(down ? EVERY_MS / 4 : EVERY_MS, wake.signal);
+      await sleep(down ? EVERY_MS / 4 : EVERY_MS, wake.signal);
     }
     for (const resume of waiting.splice(0)) resume();
   };
@@ -86,7 +84,6 @@ export function startWatch(parts: WatchParts): Watch {
       return generation;
     },
     suspect: () => {
-      state.isSuspected = true;
       wake.abort();
     },
     isUp: async (patienceMs) => {

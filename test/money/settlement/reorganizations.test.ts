@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { bytesToHex } from 'viem';
-import { bytes32 } from '../../../gateway/ground/domain/units.js';
+import { bytes32, type Address } from '../../../gateway/ground/domain/units.js';
 import { AuditBooks } from '../../../gateway/money/ledger/audit.js';
 import type { Payment } from '../../../gateway/money/ledger/payment.js';
 import { startTestChain, type TestChain } from '../../support/chain.js';
+import { BINDING, someReply } from '../../support/payments.js';
 import { realClock } from '../../support/ports.js';
 import { type Bench, startBench } from '../../support/settlements.js';
 import { until } from '../../support/until.js';
@@ -26,6 +27,19 @@ const transfersOf = (payment: Payment) => chain.transfers(payment.authorization.
 /** Replaces the newest blocks by empty ones; their transactions are gone. */
 const reorganize = (depth: number) =>
   chain.client.request({ method: 'anvil_reorg' as never, params: [depth, []] as never });
+
+/** Lets each of these go on once all of them have come. */
+function allAtOnce(accounts: readonly Address[]) {
+  const awaited = new Set(accounts);
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return (account: Address): Promise<void> => {
+    if (!accounts.includes(account)) return Promise.resolve();
+    awaited.delete(account);
+    if (awaited.size === 0) open();
+    return opened;
+  };
+}
 
 async function statusBecomes(payment: Payment, status: Payment['status']): Promise<void> {
   const deadline = Date.now() + 20_000;
@@ -72,13 +86,28 @@ test('a failed payment whose transfer a reorganization makes good is settled, on
 });
 
 test('of a batch that a reorganization moved, only what is made there stays settled', async () => {
-  bench = await startBench(chain, { settings: { finalityMs: 60_000 } });
   const [poor, rich] = await chain.newPayers(2, { usdc: 100n });
   if (!poor || !rich) throw new Error('no payers');
-  const [unmade, made] = await Promise.all(
-    [poor, rich].map(async (payer) => bench.served(await chain.sign(payer, { value: 50n }))),
-  );
-  if (!unmade || !made) throw new Error('no payments');
+  // Both are told that they have no code at the same moment, so that they leave together.
+  const together = allAtOnce([poor.address, rich.address]);
+  bench = await startBench(chain, {
+    settings: { finalityMs: 60_000 },
+    chain: (real) => ({
+      ...real,
+      payerCode: async (account) => {
+        const code = await real.payerCode(account);
+        await together(account);
+        return code;
+      },
+    }),
+  });
+  const serve = async (payer: typeof poor) => {
+    const authorization = await chain.sign(payer, { value: 50n });
+    const { payment } = await bench.ledger.reserve(authorization, BINDING, 'request');
+    await bench.ledger.serve(payment.id, someReply());
+    return payment;
+  };
+  const [unmade, made] = [await serve(poor), await serve(rich)];
   await chain.mine(SETTLED_BLOCKS);
   const [one, other] = await Promise.all([settle(unmade), settle(made)]);
   if (one.kind !== 'settled' || other.kind !== 'settled') throw new Error('not settled');
