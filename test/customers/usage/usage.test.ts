@@ -196,7 +196,7 @@ describe.each(ENGINES)('on %s', (name) => {
         .execute();
     });
     expect(await revenueByDay(store, clock.now(), 30)).toEqual([
-      { day: '2026-11-20', payments: 50n, topUps: 5_000_000n },
+      { day: '2026-11-20', payments: 50n, topUps: 5_000_000n, packs: 0n },
     ]);
     expect(await paymentsInFlight(store)).toBe(1);
   });
