@@ -32,9 +32,18 @@ export function canonicalUrl(text: string, base?: string): string | undefined {
   return withinLimit(parsed);
 }
 
+/** Not by `URL.canParse`: once Node 20 has compiled it, it refuses every address with an ä or é. */
+function parseUrl(text: string, base: string | undefined): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    return undefined;
+  }
+}
+
 function parseWebUrl(text: string, base: string | undefined): URL | undefined {
-  if (text.length > 4 * PAGE_LIMITS.url || !URL.canParse(text, base)) return undefined;
-  const parsed = new URL(text, base);
+  const parsed = text.length > 4 * PAGE_LIMITS.url ? undefined : parseUrl(text, base);
+  if (!parsed) return undefined;
   const isWeb = parsed.protocol === 'http:' || parsed.protocol === 'https:';
   return isWeb && parsed.username === '' && parsed.password === '' ? parsed : undefined;
 }

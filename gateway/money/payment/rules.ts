@@ -86,9 +86,12 @@ function matchResource(payment: PresentedPayment, resource: Resource): Refusal |
 }
 
 function normalUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const { protocol, host, pathname } = new URL(text);
-  return `${protocol}//${host}${withoutTrailingSlashes(pathname)}`;
+  try {
+    const { protocol, host, pathname } = new URL(text);
+    return `${protocol}//${host}${withoutTrailingSlashes(pathname)}`;
+  } catch {
+    return text;
+  }
 }
 
 /** In linear time, which an expression such as `/+$` is not: a payer chooses the text. */
