@@ -7,7 +7,7 @@ await ensureInstalled();
 const bin = (name) => join(root, 'node_modules', '.bin', name);
 await step('checking the format', bin('prettier'), [
   ...['--check', '--log-level', 'warn', '--cache', '--cache-strategy', 'content'],
-  ...['--cache-location', join(root, 'node_modules', '.cache', 'prettier')],
+  ...['--cache-location', join(root, 'node_modules', '.cache', 'prettier-of-lint')],
   '.',
 ]);
 // Without a cache: what its rules say of a file depends on the types in others.
