@@ -12,7 +12,7 @@ import { ChannelBooks } from '../../gateway/money/channel-books/books.js';
 import { ChainBooks } from '../../gateway/money/channel-books/chain-books.js';
 import { CHANNEL_MIGRATIONS } from '../../gateway/money/channel-books/migrations.js';
 import type { ChannelTx } from '../../gateway/money/channel-books/tables.js';
-import { createLocalAuthorizer } from '../../gateway/money/claims/authorizer.js';
+import { type Authorizer, createLocalAuthorizer } from '../../gateway/money/claims/authorizer.js';
 import { Claimer, type ClaimSettings } from '../../gateway/money/claims/claimer.js';
 import { createChannelContract } from '../../gateway/money/claims/contract.js';
 import { createClaimCosts } from '../../gateway/money/claims/costs.js';
@@ -49,6 +49,10 @@ export interface OpenedChannel {
 
 export interface ClaimsOptions extends BenchOptions {
   readonly claims?: Partial<ClaimSettings>;
+  /** Stands between refunds and the key that authorizes them. */
+  readonly authorizer?: (real: Authorizer) => Authorizer;
+  /** Whether no other gateway writes into the books; as the store has it unless said otherwise. */
+  readonly isExclusive?: boolean;
   /** Milliseconds that the claims' clock is ahead. */
   readonly aheadMs?: () => number;
 }
@@ -61,7 +65,8 @@ export async function startClaims(chain: TestChain, options: ClaimsOptions = {})
     ...realClock,
     now: () => unixMillis(Date.now() + (options.aheadMs?.() ?? 0)),
   };
-  const books = new ChainBooks(bench.store, clock, chain.chainId);
+  const isExclusive = options.isExclusive ?? bench.store.isExclusive;
+  const books = new ChainBooks({ ...bench.store, isExclusive }, clock, chain.chainId);
   const vouchers = new ChannelBooks({
     store: bench.store,
     clock,
@@ -76,7 +81,8 @@ export async function startClaims(chain: TestChain, options: ClaimsOptions = {})
     intents: bench.books.intents,
     chainId: chain.chainId,
   });
-  const authorizers = [createLocalAuthorizer(AUTHORIZER_KEY, chain.chainId)];
+  const local = createLocalAuthorizer(AUTHORIZER_KEY, chain.chainId);
+  const authorizers = [options.authorizer?.(local) ?? local];
   const costs = createClaimCosts({
     chain: rpcChain,
     // So much that the test chain's falling base fee changes little: a row costs 73 to 146 units.

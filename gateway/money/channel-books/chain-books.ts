@@ -59,6 +59,11 @@ export class ChainBooks {
     private readonly chainId: number,
   ) {}
 
+  /** True where no other process can write into these books. */
+  get isExclusive(): boolean {
+    return this.store.isExclusive;
+  }
+
   /** Where the last look ended; undefined before the first. */
   async lastSync(): Promise<Sync | undefined> {
     const row = await this.store.read((db: ChannelTx) =>

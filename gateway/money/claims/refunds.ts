@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../../ground/domain/ports.js';
-import type { Bytes32, TransactionHash } from '../../ground/domain/units.js';
+import type { Address, Bytes32, TransactionHash } from '../../ground/domain/units.js';
 import type { ChainBooks } from '../channel-books/chain-books.js';
 import type { Channel } from '../channels/channel.js';
 import type { IntentBooks } from '../ledger/intent-books.js';
@@ -13,14 +13,14 @@ import type { ContractSender } from './sender.js';
 export interface RefundParts {
   readonly chain: Pick<SettlementChain, 'block' | 'revertData' | 'chainId'>;
   readonly contract: Pick<ChannelContract, 'states' | 'refundIn'>;
-  readonly books: Pick<ChainBooks, 'freeze' | 'thaw' | 'frozen'>;
+  readonly books: Pick<ChainBooks, 'freeze' | 'thaw' | 'frozen' | 'isExclusive'>;
   readonly intents: Pick<IntentBooks, 'isOpen'>;
   readonly sender: ContractSender;
   readonly authorizers: readonly Authorizer[];
   readonly costs: Pick<ClaimCosts, 'refund'>;
   /** The share of what a channel has earned that its refund may cost, in hundredths. */
   readonly costPercentMax: number;
-  readonly clock: Pick<Clock, 'sleep' | 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'now' | 'sleep' | 'monotonicMs'>;
   readonly log: Log;
 }
 
@@ -43,6 +43,10 @@ export type RefundRefusal =
 
 /** Milliseconds between two looks for a refund's block. */
 const LOOK_MS = 250;
+/** Milliseconds from the freeze within which a refund goes out, or not at all. */
+const SEND_MS_MAX = 60_000;
+/** Another gateway's refund that is older was sent, and stands in the books, or never will be. */
+const FOREIGN_MS_MAX = 2 * SEND_MS_MAX;
 
 /**
  * Gives payers back what is left in their channels, at the operator's cost: together with a claim of
@@ -50,6 +54,9 @@ const LOOK_MS = 250;
  * signature on the channel is frozen until the refund is final.
  */
 export class Refunds {
+  /** Channels whose refund this process makes, and which may not be in the books yet. */
+  readonly #underway = new Set<Bytes32>();
+
   constructor(private readonly parts: RefundParts) {}
 
   /**
@@ -62,13 +69,29 @@ export class Refunds {
     asked: bigint | undefined,
     { waitMs }: { waitMs: number },
   ): Promise<RefundAnswer> {
-    const { books, contract, costs, costPercentMax } = this.parts;
+    const { costs, costPercentMax } = this.parts;
     const left = channel.onChain.balance - channel.charged;
     if (left <= 0n) return refused('no-balance');
     const cost = await costs.refund();
     if (cost * 100n > channel.charged * BigInt(costPercentMax)) return refused('not-earned');
     const relayer = await this.parts.sender.relayer('refund');
     if (relayer === undefined) return refused('unavailable');
+    if (this.#underway.has(channel.id)) return refused('busy');
+    this.#underway.add(channel.id);
+    const sent = await this.#send(channel, asked, relayer).finally(() =>
+      this.#underway.delete(channel.id),
+    );
+    return 'kind' in sent ? sent : this.#await(channel.id, sent.since, waitMs);
+  }
+
+  /** Freezes, signs and sends; what comes back is the block since which the refund may be mined. */
+  async #send(
+    channel: Channel,
+    asked: bigint | undefined,
+    relayer: Address,
+  ): Promise<RefundAnswer | { readonly since: bigint }> {
+    const { books, contract, clock } = this.parts;
+    const startedMs = clock.monotonicMs();
     const frozen = await books.freeze(channel.id);
     if (!frozen) return refused('busy');
     const head = await this.parts.chain.block('latest');
@@ -82,27 +105,37 @@ export class Refunds {
       const revert =
         call && (await this.parts.chain.revertData({ from: relayer, ...call }, head.number));
       if (!call || revert !== undefined) return await this.#giveUp(channel.id, 'unavailable');
-      if (!(await this.parts.sender.send('refund', relayer, call)))
+      const isLate = clock.monotonicMs() - startedMs > SEND_MS_MAX;
+      if (isLate || !(await this.parts.sender.send('refund', relayer, call)))
         return await this.#giveUp(channel.id, 'unavailable');
+      return { since: head.number };
     } catch (error) {
       // Whether it was signed is unknown here: maintenance ends the freeze when none is open.
       this.parts.log.warn({ channel: channel.id, error: String(error) }, 'could not refund');
       return refused('unavailable');
     }
-    return this.#await(channel.id, head.number, waitMs);
   }
 
   /** Ends freezes whose refund is final, or was never sent. */
   async thaw(safeBlock: bigint): Promise<void> {
     const { books, intents, chain, contract } = this.parts;
-    const frozen = await books.frozen();
-    if (frozen.length === 0 || (await intents.isOpen(chain.chainId, 'refund'))) return;
-    const ids = frozen.map(({ id }) => id);
+    const ids = (await books.frozen()).filter((one) => !this.#mayYetGoOut(one)).map(({ id }) => id);
+    if (ids.length === 0 || (await intents.isOpen(chain.chainId, 'refund'))) return;
+    // None is under way, so the newest block, read only now, shows each that was made. Once the safe
+    // block says the same, no reorganization takes it back.
+    const newest = await contract.states(ids, (await chain.block('latest')).number);
     const safe = await contract.states(ids, safeBlock);
-    for (const [index, channel] of frozen.entries()) {
-      // The books follow the newest block: once the safe one says the same, nothing is under way.
-      if (safe[index]?.refundNonce === channel.onChain.refundNonce) await books.thaw(channel.id);
+    for (const [index, id] of ids.entries()) {
+      if (newest[index]?.refundNonce === safe[index]?.refundNonce) await books.thaw(id);
     }
+  }
+
+  /** Whether a refund of this frozen channel may be on its way to the books, here or elsewhere. */
+  #mayYetGoOut({ id, frozenAt }: Channel): boolean {
+    if (this.#underway.has(id)) return true;
+    const { books, clock } = this.parts;
+    // With the books to itself, an earlier process can send nothing any more.
+    return !books.isExclusive && clock.now() - (frozenAt ?? 0) < FOREIGN_MS_MAX;
   }
 
   async #call(channel: Channel, amount: bigint) {

@@ -152,6 +152,67 @@ describe('refunds', () => {
     await claims.stop();
   });
 
+  test('a channel stays frozen while its refund is being signed', async () => {
+    let sign: () => void = () => undefined;
+    const signs = new Promise<void>((resolve) => (sign = resolve));
+    let isAsked = false;
+    const claims = await startClaims(chain, {
+      authorizer: (real) => ({
+        ...real,
+        signRefund: async (refund) => {
+          isAsked = true;
+          await signs;
+          return real.signRefund(refund);
+        },
+      }),
+    });
+    const channel = await open(claims);
+    await claims.charge(channel, EARNED);
+    await claims.look();
+    const known = await claims.vouchers.find(channel.id);
+    if (!known) throw new Error('an unknown channel');
+    const answer = claims.refunds.refund(known, undefined, { waitMs: 20_000 });
+    await until(() => isAsked);
+    await claims.round();
+    const meanwhile = await claims.vouchers.find(channel.id);
+    sign();
+    expect(await answer).toMatchObject({ kind: 'refunded' });
+    expect(meanwhile?.frozenAt).toBeDefined();
+    await claims.stop();
+  });
+
+  test('a refund that is mined keeps its channel frozen, though no look has seen it', async () => {
+    const claims = await startClaims(chain);
+    const channel = await open(claims);
+    await claims.charge(channel, EARNED);
+    await claims.look();
+    const known = await claims.vouchers.find(channel.id);
+    const sync = await claims.books.lastSync();
+    if (!known || !sync) throw new Error('an unknown channel');
+    await claims.refunds.refund(known, undefined, { waitMs: 20_000 });
+    await until(async () => !(await claims.bench.books.intents.isOpen(chain.chainId, 'refund')));
+    await claims.refunds.thaw(sync.safeBlock);
+    expect((await claims.vouchers.find(channel.id))?.frozenAt).toBeDefined();
+    await claims.stop();
+  });
+
+  test('what another gateway may still refund stays frozen for two minutes', async () => {
+    let aheadMs = 0;
+    const claims = await startClaims(chain, { isExclusive: false, aheadMs: () => aheadMs });
+    const channel = await open(claims);
+    await claims.charge(channel, EARNED);
+    await claims.look();
+    // As a gateway leaves it that dies before it has signed.
+    await claims.books.freeze(channel.id);
+    await chain.mine(64);
+    await claims.round();
+    expect((await claims.vouchers.find(channel.id))?.frozenAt).toBeDefined();
+    aheadMs = 120_000;
+    await claims.round();
+    expect((await claims.vouchers.find(channel.id))?.frozenAt).toBeUndefined();
+    await claims.stop();
+  });
+
   test('a channel that has not earned its refund gets none, and keeps on working', async () => {
     const claims = await startClaims(chain);
     const channel = await open(claims);
