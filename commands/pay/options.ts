@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { parseUsd, type Hex, type UsdcUnits } from '../../gateway/ground/domain/units.js';
 import { type Given, UsageError, wholeNumber } from '../command.js';
 import { PayError } from './errors.js';
+import { parseUrl } from '../../network/parse-url.js';
 
 export const HELP = `Searches, and pays for it: the gateway quotes a price, this program signs for it.
 
@@ -80,7 +81,7 @@ export function payOptions(
 }
 
 function httpUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+  if (!/^https?:$/.test(parseUrl(text)?.protocol ?? '')) {
     throw new UsageError('--url takes an address such as http://127.0.0.1:4020');
   }
   return text.replace(/\/+$/, '');

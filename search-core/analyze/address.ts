@@ -1,3 +1,5 @@
+import { parseUrl } from '../../network/parse-url.js';
+
 /**
  * The words that a page's address adds to its title. People ask for pages by names and numbers that
  * stand in the address alone: `PEP 279` is `https://peps.python.org/pep-0279/`, where the title
@@ -24,16 +26,9 @@ export function titleText({
  * An address that cannot be parsed has no words.
  */
 export function addressText(url: string): string {
-  return decoded(pathOf(url)).replace(ENDING, '').replace(LEADING_ZEROS, '$1 $&');
-}
-
-/** Not by `URL.canParse`: once Node 20 has compiled it, it refuses every address with an ä or é. */
-function pathOf(url: string): string {
-  try {
-    return new URL(url).pathname;
-  } catch {
-    return '';
-  }
+  return decoded(parseUrl(url)?.pathname ?? '')
+    .replace(ENDING, '')
+    .replace(LEADING_ZEROS, '$1 $&');
 }
 
 function decoded(path: string): string {

@@ -2,6 +2,7 @@
  * Addresses of pages. `pageUrl` is what every page needs (an absolute web address, serialised as
  * a URI); `canonicalUrl` also removes what does not tell pages apart.
  */
+import { parseUrl } from '../../network/parse-url.js';
 import { PAGE_LIMITS } from './page.js';
 
 /**
@@ -30,15 +31,6 @@ export function canonicalUrl(text: string, base?: string): string | undefined {
   parsed.pathname = normalPercents(parsed.pathname);
   parsed.search = withoutTracking(normalPercents(parsed.search));
   return withinLimit(parsed);
-}
-
-/** Not by `URL.canParse`: once Node 20 has compiled it, it refuses every address with an ä or é. */
-function parseUrl(text: string, base: string | undefined): URL | undefined {
-  try {
-    return new URL(text, base);
-  } catch {
-    return undefined;
-  }
 }
 
 function parseWebUrl(text: string, base: string | undefined): URL | undefined {

@@ -7,6 +7,7 @@ import { Windows } from '../../customers/limits/windows.js';
 import { markPaid } from '../http/paid.js';
 import { html } from './html.js';
 import { sendPage, type Viewer } from './page.js';
+import { parseUrl } from '../../../network/parse-url.js';
 
 /**
  * Nothing from elsewhere, nothing inline, no frames around it, no forms to elsewhere.
@@ -58,7 +59,7 @@ export const sameOrigin: RequestHandler = (request, response, next) => {
 function isSameOrigin({ headers }: Request): boolean {
   const { origin, host } = headers;
   if (origin === undefined) return headers['sec-fetch-site'] === 'same-origin';
-  return URL.canParse(origin) && new URL(origin).host === host;
+  return host !== undefined && parseUrl(origin)?.host === host;
 }
 
 export function visitorOf(request: Request): Visitor {

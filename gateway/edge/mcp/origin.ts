@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { answerPreflight } from '../http/cors.js';
+import { parseUrl } from '../../../network/parse-url.js';
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -17,7 +18,7 @@ export function refuseOrigin(
 ): boolean {
   const { origin } = request.headers;
   if (origin === undefined) return false;
-  const host = URL.canParse(origin) ? new URL(origin).hostname : undefined;
+  const host = parseUrl(origin)?.hostname;
   if (host === undefined || !(LOCAL_HOSTS.includes(host) || originHosts.includes(host))) {
     const error = {
       code: -32_000,

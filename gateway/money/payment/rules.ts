@@ -4,6 +4,7 @@ import type { AcceptedRequirements, PresentedPayment } from '../x402/payment.js'
 import { reasons } from '../x402/reasons.js';
 import { CHAIN_ID_V1, NETWORK_V1, type PaymentTerms, type Resource } from '../x402/terms.js';
 import type { Authorization, SignedAuthorization } from './authorization.js';
+import { parseUrl } from '../../../network/parse-url.js';
 
 /** How long an authorization must and may be valid, in seconds. */
 export interface WindowLimits {
@@ -86,12 +87,8 @@ function matchResource(payment: PresentedPayment, resource: Resource): Refusal |
 }
 
 function normalUrl(text: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(text);
-    return `${protocol}//${host}${withoutTrailingSlashes(pathname)}`;
-  } catch {
-    return text;
-  }
+  const url = parseUrl(text);
+  return url ? `${url.protocol}//${url.host}${withoutTrailingSlashes(url.pathname)}` : text;
 }
 
 /** In linear time, which an expression such as `/+$` is not: a payer chooses the text. */

@@ -1,3 +1,5 @@
+import { parseUrl } from '../../../network/parse-url.js';
+
 /** A wrong setting, or what OpenSearch answered when it should have done what it was asked. */
 export class OpenSearchError extends Error {
   override readonly name = 'OpenSearchError';
@@ -17,7 +19,7 @@ export interface OpenSearchAddress {
  * @throws OpenSearchError that says what is wrong without repeating the password
  */
 export function parseOpenSearch(text: string): OpenSearchAddress {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (!url || !/^https?:$/u.test(url.protocol)) {
     throw new OpenSearchError(
       'an OpenSearch address is http(s)://[name:password@]host[:port]/index',
