@@ -15,7 +15,13 @@ function rounds() {
 
 test.each([
   [1, [[1], [1, 2], [1, 2, 3]]],
-  [2, [[1, 2], [1, 2, 3]]],
+  [
+    2,
+    [
+      [1, 2],
+      [1, 2, 3],
+    ],
+  ],
 ])('of a crowd %i come through in each round, in the order of arrival', (perRound, seen) => {
   const loop = rounds();
   const door = new FewByFew(loop, perRound);

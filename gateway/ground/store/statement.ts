@@ -40,7 +40,7 @@ export function statement<Tables, Given extends object, Row>(
       const name = names[index];
       return name === undefined ? constant : Reflect.get(values, name);
     });
-    const { rows }: QueryResult<Row> = await db.executeQuery({ ...compiled, parameters } as never);
+    const { rows }: QueryResult<Row> = await db.executeQuery({ ...compiled, parameters });
     return rows;
   };
 }

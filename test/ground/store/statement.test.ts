@@ -37,7 +37,7 @@ describe.each(ENGINES)('on %s', (engine) => {
     opened = await temporaryStore([MIGRATION], place.location());
   }, 60_000);
   afterAll(async () => {
-    await opened.close();
+    await opened.discard();
     await place.stop();
   });
 
