@@ -29,7 +29,7 @@ export interface Access {
 }
 
 /** Holds of processes that died are given back this often. */
-const LAPSED_EVERY_MS = 2_000;
+const LAPSED_EVERY_MS = 3_000;
 /** Times of last use are written this often. */
 const LAST_USES_EVERY_MS = 10_000;
 /** Replies that are too old, or too many, go this often. */

@@ -16,8 +16,8 @@ export type Taken = 'taken' | 'no-credits' | 'over-budget' | 'not-known-yet';
 export interface Waiter {
   readonly wanted: Wanted;
   readonly sinceMs: number;
-  resolve(taken: Taken): void;
-  reject(error: unknown): void;
+  readonly resolve: (taken: Taken) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Nothing is taken from a lease that was not renewed for so long: it may be another's soon. */

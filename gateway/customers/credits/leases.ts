@@ -4,7 +4,8 @@ import { storeNow } from '../../ground/store/now.js';
 import { StoreUnavailable, type Store } from '../../ground/store/store.js';
 import { AccountLease, type Taken, type Wanted, type Waiter } from './account-lease.js';
 import type { AccountTables } from './schema.js';
-import { recalledAccounts, returnLeases, takeTurn } from './turnover.js';
+import { isAnyToReturn, recalledAccounts, returnLeases } from './lease-returns.js';
+import { takeTurn } from './turnover.js';
 
 /**
  * This gateway's leases of the credits of accounts. A search takes its credit from memory; what was
@@ -45,7 +46,7 @@ export function openLeases({ store, clock, gateway }: Ports): Leases {
   const due = new Set<AccountLease>();
   const looking = new Set<AccountLease>();
   let running: Promise<void> | undefined;
-  let fault: unknown;
+  let bug: Error | undefined;
   let bookings = 0;
   const newId = () => `${gateway}:${(bookings += 1)}`;
 
@@ -81,7 +82,7 @@ export function openLeases({ store, clock, gateway }: Ports): Leases {
         for (const lease of batch) await takeTurns([lease]);
         return;
       }
-      if (!(error instanceof StoreUnavailable)) fault = error;
+      if (!(error instanceof StoreUnavailable)) bug = new Error('a turn failed', { cause: error });
       for (const lease of batch) lease.fail(error);
     }
   };
@@ -127,16 +128,16 @@ export function openLeases({ store, clock, gateway }: Ports): Leases {
     giveBack: (wanted) => leaseOf(wanted.accountId).giveBack(wanted),
     async turn() {
       if (leases.size === 0) return;
-      const recalled = await store.read((db: Kysely<AccountTables>) =>
-        recalledAccounts(db, gateway),
-      );
+      const recalled = store.isExclusive
+        ? []
+        : await store.read((db: Kysely<AccountTables>) => recalledAccounts(db, gateway));
       const nowMs = clock.monotonicMs();
       for (const accountId of recalled) leases.get(accountId)?.recall(nowMs);
       const needed = [...leases.values()].filter((lease) => lease.isDue(nowMs));
       await Promise.all([...needed, ...recalled.map(leaseOf)].map(turnSoon));
-      const bug = fault;
-      fault = undefined;
-      if (bug !== undefined) throw bug;
+      const thrown = bug;
+      bug = undefined;
+      if (thrown) throw thrown;
     },
     async settle(accountId) {
       const lease = leases.get(accountId);
@@ -146,13 +147,12 @@ export function openLeases({ store, clock, gateway }: Ports): Leases {
       // It was spent while another booking was being tried again.
       if (lease.isUnbooked) await turnSoon(lease);
     },
-    returnLapsed: () =>
-      store.write((tx: Kysely<AccountTables>) =>
-        returnLeases(
-          tx,
-          store.isExclusive ? { notOf: gateway } : { lapsedAt: storeNow(store, clock) },
-        ),
-      ),
+    async returnLapsed() {
+      const which = store.isExclusive ? { notOf: gateway } : { lapsedAt: storeNow(store, clock) };
+      const isAny = await store.read((db: Kysely<AccountTables>) => isAnyToReturn(db, which));
+      if (!isAny) return 0;
+      return store.write((tx: Kysely<AccountTables>) => returnLeases(tx, which));
+    },
     async close() {
       for (let turns = 0; turns < 2; turns += 1) {
         for (const lease of leases.values()) lease.recall(clock.monotonicMs());

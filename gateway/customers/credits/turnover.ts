@@ -61,7 +61,7 @@ export interface Holder {
 }
 
 /** The place of an account's own credits among its leases. */
-const OWN = { keyId: '', month: 0 } as const;
+export const OWN = { keyId: '', month: 0 } as const;
 
 interface Lease {
   readonly gateway: string;
@@ -117,55 +117,6 @@ export async function takeTurn(
   const credits = turnedOf(own, leases, OWN, turn, holder);
   return { credits, budgets: shares, lost: sum(dueLines) - charged };
 }
-
-/** Gives back what dead gateways had on lease, a bounded number at a time. */
-export async function returnLeases(
-  tx: Kysely<AccountTables>,
-  which: { readonly lapsedAt: RawBuilder<bigint> } | { readonly notOf: string },
-): Promise<number> {
-  const query = tx.selectFrom('credit_leases').selectAll().limit(RETURNED_MAX);
-  const rows = await (
-    'notOf' in which
-      ? query.where('gateway', '<>', which.notOf)
-      : query.where('lapses_at', '<=', which.lapsedAt)
-  )
-    .orderBy('account_id')
-    .execute();
-  for (const { gateway, account_id, key_id, month, units } of rows) {
-    const count = Number(units);
-    if (key_id === OWN.keyId) {
-      await moveBalance(tx, account_id, { available: count, held: -count, spent: 0 });
-    } else {
-      const used = await usedOf(tx, key_id, Number(month));
-      await setUsed(tx, key_id, Number(month), used, Math.max(0, used - count));
-    }
-    await tx
-      .deleteFrom('credit_leases')
-      .where('account_id', '=', account_id)
-      .where('key_id', '=', key_id)
-      .where('month', '=', month)
-      .where('gateway', '=', gateway)
-      .execute();
-  }
-  return rows.length;
-}
-
-/** The accounts of which another gateway needs what this one has free. */
-export async function recalledAccounts(
-  db: Kysely<AccountTables>,
-  gateway: string,
-): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('credit_leases')
-    .select('account_id')
-    .distinct()
-    .where('gateway', '=', gateway)
-    .where('is_recalled', '=', sql.lit(1n))
-    .execute();
-  return rows.map(({ account_id }) => account_id);
-}
-
-const RETURNED_MAX = 1000;
 
 interface ShareOut {
   readonly units: number;
@@ -259,7 +210,7 @@ async function leasesOf(tx: Kysely<AccountTables>, accountId: string): Promise<r
     keyId: key_id,
     month: Number(month),
     units: Number(units),
-    isRecalled: BigInt(is_recalled) === 1n,
+    isRecalled: is_recalled === 1n,
   }));
 }
 
@@ -301,7 +252,7 @@ async function bookTransfers(
   }
 }
 
-async function moveBalance(
+export async function moveBalance(
   tx: Kysely<AccountTables>,
   accountId: string,
   change: { available: number; held: number; spent: number },
@@ -319,7 +270,11 @@ async function moveBalance(
     .execute();
 }
 
-async function usedOf(tx: Kysely<AccountTables>, keyId: string, month: number): Promise<number> {
+export async function usedOf(
+  tx: Kysely<AccountTables>,
+  keyId: string,
+  month: number,
+): Promise<number> {
   const row = await tx
     .selectFrom('key_months')
     .select('used')
@@ -329,7 +284,7 @@ async function usedOf(tx: Kysely<AccountTables>, keyId: string, month: number): 
   return Number(row?.used ?? 0n);
 }
 
-async function setUsed(
+export async function setUsed(
   tx: Kysely<AccountTables>,
   keyId: string,
   month: number,
