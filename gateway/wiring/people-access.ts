@@ -83,7 +83,7 @@ export async function openPeopleAccess(
   const team = openTeam(store, clock, random);
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
   const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
-  const accounts = openAccounts(store, clock, access.keys);
+  const accounts = openAccounts(store, clock, access);
   const recorder = usageRecorder(store, clock, log);
   const payments = money.topUpPayments;
   const topUps =
