@@ -91,7 +91,9 @@ describe('several engines over one folder', () => {
       await closed;
       // What was committed before the kill is what all of them come to.
       const stats = async () => Promise.all(engines.map((engine) => engine.stats()));
-      await until(async () => new Set((await stats()).map(({ generation }) => generation)).size < 2);
+      await until(
+        async () => new Set((await stats()).map(({ generation }) => generation)).size < 2,
+      );
       const seen = await Promise.all(engines.map((engine) => roundOf(engine)));
       expect(new Set(seen).size).toBe(1);
       last = Math.max(...seen);

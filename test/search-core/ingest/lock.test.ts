@@ -94,7 +94,9 @@ describe('a lock', () => {
     const here = take();
     // Whoever was silent for so long, and lives, learns of it before it publishes anything.
     expect(() => there.assertHeld()).toThrow(
-      new LockedError(`the index was taken over: process ${process.pid} on machine-b writes it now`),
+      new LockedError(
+        `the index was taken over: process ${process.pid} on machine-b writes it now`,
+      ),
     );
     there.release();
     cleanUps.pop();
