@@ -80,7 +80,7 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   isReady('search_core', '1 while search-core can search', () => core.health().ready);
   const ofNodes = (figure: string, help: string, read: (state: NodeState) => number) =>
     metrics.gauges(`search402_search_node_${figure}`, help, 'node', () =>
-      core.nodes.map(({ name, state }) => [name, read(state())] as const),
+      core.nodes.map((node) => [node.name, read(node.state())] as const),
     );
   ofNodes('ready', '1 while this search-core gets searches', ({ ready }) => (ready ? 1 : 0));
   ofNodes(

@@ -86,7 +86,7 @@ export function nameOf(url: string): string {
 }
 
 function healthOf(nodes: readonly SearchNode[]): PartHealth {
-  const states = nodes.map(({ name, state }) => ({ name, ...state() }));
+  const states = nodes.map((node) => ({ name: node.name, ...node.state() }));
   const out = states.filter(({ ready }) => !ready);
   if (out.length === 0) return { ready: true };
   const [only] = states;

@@ -59,7 +59,7 @@ async function homeOf(query: string): Promise<FakeSearchCore> {
 
 describe('searches', () => {
   test('are spread, and the same search goes to the same node', async () => {
-    const queries = Array.from({ length: 30 }, (_, n) => `query ${n}`);
+    const queries = Array.from({ length: 60 }, (_, n) => `query ${n}`);
     const homes: FakeSearchCore[] = [];
     for (const query of queries) homes.push(await homeOf(query));
     expect(new Set(homes).size).toBe(cores.length);
@@ -108,6 +108,7 @@ describe('searches', () => {
     });
     await expect(search('left', leaving.signal)).rejects.toThrow(/abort/iu);
     await until(() => isDropped);
+    home.behave((request, response) => response.end(goodAnswer(request)));
     expect((await search('after it')).status).toBe(200);
     expect(counts().reduce((sum, count) => sum + count)).toBe(
       before.reduce((sum, count) => sum + count) + 2,
