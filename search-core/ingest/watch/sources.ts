@@ -84,7 +84,6 @@ const file = z.strictObject({
 type Parsed = z.infer<typeof file>;
 /** A source and its name, which is the same in the next file if it is the same source. */
 export type Source = Parsed['sources'][number] & { readonly name: string };
-export type SourceOf<Kind extends Source['kind']> = Extract<Source, { kind: Kind }>;
 
 export interface Sources {
   readonly sources: readonly Source[];
