@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer } from '../ground/setting-kinds.js';
+import { integer, switched } from '../ground/setting-kinds.js';
 
 /** Settings of the search itself. */
 export const SEARCH_SETTINGS = {
@@ -8,6 +8,10 @@ export const SEARCH_SETTINGS = {
     .string()
     .regex(/^(https?:\/\/|unix:\/)/, 'must be http:// or unix:/')
     .optional(),
+  /** Whether a search that finds nothing costs what any search costs; channels always charge. */
+  CHARGE_EMPTY_SEARCHES: switched('on'),
+  /** Whether queries and replies may be read in the database after a search. */
+  RETENTION: switched('on'),
   /** Milliseconds for one search. */
   UPSTREAM_TIMEOUT_MS: integer(50, 60_000, 5000),
 } as const;
