@@ -10,6 +10,7 @@ import { createKeyedSearch } from '../search/keyed.js';
 import { observed } from '../search/observed.js';
 import { createSearch, type Search } from '../search/pipeline.js';
 import { openAccess } from './access.js';
+import { nodeFacts } from './node-facts.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import { openPackAccess } from './pack-access.js';
@@ -34,7 +35,8 @@ export async function openRooms(
   const publicUrl = config.PUBLIC_URL ?? ownUrl(config.HOST, config.PORT);
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
-  const packing = { store, keys: access.keys, sealing, ...ports };
+  const { keys, credits } = access;
+  const packing = { store, keys, credits, sealing, ...ports };
   const packs = await stops.keep('packs', openPackAccess(config, packing));
   const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
   const payments = await openPayments(config, paying);
@@ -57,6 +59,7 @@ export async function openRooms(
     }),
     priceUnits: config.PRICE_USD,
     packLifetimeMs: packs.lifetimeMs,
+    keepsRequests: config.RETENTION,
     bodyLimits,
   };
   const figures = async () => {
@@ -77,7 +80,7 @@ export async function openRooms(
       access,
       settings,
       { ...ports, sealing },
-      { topUpPayments: payments.topUps, figures },
+      { topUpPayments: payments.topUps, figures, searchNodes: () => nodeFacts(core.nodes) },
     ),
   );
   return { access, packs, payments, people, publicUrl, bodyLimits };
@@ -86,13 +89,15 @@ export async function openRooms(
 /** The searches: the pipeline for those who pay, and the front page's own. */
 export function wireSearch(
   config: Config,
-  { core, metrics }: Ground,
+  { core, metrics, keeping }: Ground,
   { access, payments, people }: Rooms,
   { log, stops }: Surroundings,
 ): { readonly search: Search; readonly freeSearch: FreeSearch } {
   const upstream = createUpstream({
-    url: core.url,
+    nodes: core.nodes,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    clock,
+    onTry: (node, ended) => metrics.searchTry(node, ended),
     bytesMax: ANSWER_BYTES_MAX,
     socketsMax: UPSTREAM_SOCKETS_MAX,
     log,
@@ -100,6 +105,7 @@ export function wireSearch(
   stops.add('upstream', () => upstream.close());
   const search = createSearch({
     run: upstream,
+    keeping,
     meter: people.meter,
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
@@ -107,8 +113,9 @@ export function wireSearch(
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     readPayment: payments.readPayment,
     searchOnCredits: createIdempotentSearch({
-      search: createKeyedSearch(access.credits),
+      search: createKeyedSearch(access.credits, { chargesEmpty: config.CHARGE_EMPTY_SEARCHES }),
       replies: access.replies,
+      keeping,
       clock,
       waitMs: config.UPSTREAM_TIMEOUT_MS,
     }),

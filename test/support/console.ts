@@ -10,7 +10,9 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
 import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
+import type { SearchNodeFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
+import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../gateway/ground/domain/units.js';
 import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
@@ -22,6 +24,7 @@ import { openPeopleAccess } from '../../gateway/wiring/people-access.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch } from '../../gateway/search/pipeline.js';
+import { keptOpen } from '../../gateway/search/keeping.js';
 import { openStore } from '../../gateway/ground/store/open.js';
 import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom, silentLog } from './ports.js';
@@ -68,6 +71,8 @@ export async function openConsoleWorld(
   more: {
     location?: string;
     topUpPayments?: TopUpPayments;
+    /** Present where the operator's page is to show them. */
+    searchNodes?: readonly SearchNodeFacts[];
     operatorEmails?: string[];
     hasWallets?: boolean;
     isOutboxShown?: boolean;
@@ -77,7 +82,7 @@ export async function openConsoleWorld(
     trustedProxies?: number;
   } = {},
 ): Promise<ConsoleWorld> {
-  const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
+  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes } = more;
   const { hasWallets = true, isOutboxShown = true, trustedProxies = 0 } = more;
   const { warnings = [], smtpUrl } = more;
   const migrations = [
@@ -108,26 +113,32 @@ export async function openConsoleWorld(
       ...(smtpUrl !== undefined && { smtpUrl }),
       operatorEmails,
       priceUnits: usdcUnits(50n),
+      keepsRequests: true,
       packLifetimeMs: 365 * 24 * 3600 * 1000,
       bodyLimits,
     },
     { ...ports, sealing: testSealing },
-    topUpPayments ? { topUpPayments } : {},
+    {
+      ...(topUpPayments && { topUpPayments }),
+      ...(searchNodes && { searchNodes: () => searchNodes }),
+    },
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);
+  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
   const router = Router()
-    .use('/console', connectionPages(connections, guard))
+    .use('/console', connectionPages(connections, guard, saying))
     .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,
+    keeping: keptOpen,
     meter: people.meter,
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
     admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
     chainAllowance: () => freeAllowance,
     readPayment: noPayments,
-    searchOnCredits: createKeyedSearch(access.credits),
+    searchOnCredits: createKeyedSearch(access.credits, { chargesEmpty: true }),
     searchForPayment: noPayments,
   });
   const app = createApp({
