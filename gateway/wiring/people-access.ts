@@ -11,8 +11,10 @@ import { openWallets, type WalletProof } from '../customers/people/wallets.js';
 import { prolongPack } from '../customers/packs/holders.js';
 import { openTopUps, type TopUpPayments } from '../customers/credits/top-up.js';
 import { usageRecorder } from '../customers/usage/recorder.js';
+import { usageInsight } from '../customers/usage/insight.js';
 import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
+import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
 import type { Figure, OperatorFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
@@ -83,7 +85,7 @@ export async function openPeopleAccess(
   const team = openTeam(store, clock, random);
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
   const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
-  const accounts = openAccounts(store, clock, access.keys);
+  const accounts = openAccounts(store, clock, access);
   const recorder = usageRecorder(store, clock, log);
   const payments = money.topUpPayments;
   const topUps =
@@ -104,6 +106,8 @@ export async function openPeopleAccess(
     team,
     ...(wallets && { wallets }),
     keys,
+    insight: usageInsight(store),
+    saying: sayingRoutes(ports.sealing, clock, { isHttps: publicUrl.startsWith('https:') }),
     priceUnits,
     publicUrl,
     mcp: settings.mcp,

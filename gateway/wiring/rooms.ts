@@ -34,7 +34,8 @@ export async function openRooms(
   const publicUrl = config.PUBLIC_URL ?? ownUrl(config.HOST, config.PORT);
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
-  const packing = { store, keys: access.keys, sealing, ...ports };
+  const { keys, credits } = access;
+  const packing = { store, keys, credits, sealing, ...ports };
   const packs = await stops.keep('packs', openPackAccess(config, packing));
   const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
   const payments = await openPayments(config, paying);

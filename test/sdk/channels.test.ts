@@ -7,6 +7,7 @@ import * as sdk from '../../sdk/typescript/src/index.js';
 import { FileStore } from '../../sdk/typescript/src/node/index.js';
 import { realRuntime, type Runtime } from '../../sdk/typescript/src/runtime.js';
 import { startChannelGateway, type ChannelGateway } from '../support/channel-gateway.js';
+import { clientWith } from '../support/sdk.js';
 import { until } from '../support/until.js';
 
 let gateway: ChannelGateway;
@@ -235,7 +236,7 @@ describe('a channel', () => {
     gateway.hold = () => 'ok';
     const instant: Runtime = { ...realRuntime, sleep: () => Promise.resolve() };
     const options = { baseUrl: gateway.url, logLevel: 'off', wallet: account } as const;
-    const other = new sdk.Search402({ ...options, payment: { store: fileStore() } }, instant);
+    const other = clientWith(instant, { ...options, payment: { store: fileStore() } });
     await other.search(ask('a'));
     expect((await other.searchWithResponse(ask('b'))).payment?.channelId).toBeUndefined();
     expect(gateway.exact).toBe(3);

@@ -4,7 +4,7 @@ import * as sdk from '../../sdk/typescript/src/index.js';
 import { realRuntime } from '../../sdk/typescript/src/runtime.js';
 import type { Fault } from '../support/fault-proxy.js';
 import { GOOD_KEY } from '../support/sdk-gateway.js';
-import { startSdkWorld, type SdkWorld } from '../support/sdk.js';
+import { clientWith, startSdkWorld, type SdkWorld } from '../support/sdk.js';
 
 let world: SdkWorld;
 let client: sdk.Search402;
@@ -54,7 +54,7 @@ describe('a search with a key', () => {
     process.env.SEARCH402_API_KEY = GOOD_KEY;
     process.env.SEARCH402_BASE_URL = `${world.proxy.url}/`;
     try {
-      const fromEnvironment = new sdk.Search402({}, world.runtime);
+      const fromEnvironment = clientWith(world.runtime);
       await expect(fromEnvironment.search({ query: 'kestrel' })).resolves.toBeDefined();
     } finally {
       delete process.env.SEARCH402_API_KEY;
@@ -134,7 +134,7 @@ describe('retries', () => {
   test('grow to eight seconds and lose up to a quarter at random', async () => {
     const runtime = { ...world.runtime, random: () => 0.999 };
     const options = { apiKey: GOOD_KEY, baseUrl: world.proxy.url, logLevel: 'off' } as const;
-    const patient = new sdk.Search402({ ...options, maxRetries: 6 }, runtime);
+    const patient = clientWith(runtime, { ...options, maxRetries: 6 });
     world.proxy.faults.push(...Array<Fault>(6).fill({ kind: 'status', status: 500 }));
     await patient.search({ query: 'kestrel' });
     expect(world.waits).toEqual([375, 750, 1501, 3001, 6002, 6002]);
@@ -189,7 +189,7 @@ describe('timeouts and aborts', () => {
     world.proxy.faults.push({ kind: 'status', status: 503, retryAfter: '30' });
     const options = { apiKey: GOOD_KEY, baseUrl: world.proxy.url, logLevel: 'off' } as const;
     const stop = new AbortController();
-    const waiting = new sdk.Search402(options, realRuntime);
+    const waiting = clientWith(realRuntime, options);
     const call = failure(waiting.search({ query: 'kestrel' }, { signal: stop.signal }));
     while (world.proxy.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     setTimeout(() => stop.abort(), 500);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as sdk from '../../sdk/typescript/src/index.js';
 import { FileStore, privateKeyAccount } from '../../sdk/typescript/src/node/index.js';
 import type { Fault } from '../support/fault-proxy.js';
-import { startSdkWorld, type SdkWorld } from '../support/sdk.js';
+import { clientWith, startSdkWorld, type SdkWorld } from '../support/sdk.js';
 
 let world: SdkWorld;
 let directory: string;
@@ -312,7 +312,7 @@ describe('caps', () => {
     const { account: wallet, proxy } = world;
     const payment = { maxPerDay: 50n, store };
     const options = { wallet, baseUrl: proxy.url, payment, logLevel: 'off' } as const;
-    const client = new sdk.Search402(options, runtime);
+    const client = clientWith(runtime, options);
     // Yesterday's clock signs a window that has passed, so this payment is refused; it counts.
     await failure(client.search(query));
     expect(await failure(client.search({ query: 'falcon' }))).toMatchObject({ cap: 'maxPerDay' });
@@ -369,7 +369,7 @@ describe('allow-lists', () => {
     const runtime = { ...world.runtime, nowMs: () => Date.now() - 10 * 60_000 };
     const { account: wallet, proxy } = world;
     const payment = { store: new sdk.MemoryStore() };
-    await new sdk.Search402({ wallet, payment, baseUrl: proxy.url }, runtime).search(query);
+    await clientWith(runtime, { wallet, payment, baseUrl: proxy.url }).search(query);
     expect(world.gateway.transfers).toHaveLength(1);
   });
 });

@@ -11,6 +11,7 @@ import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
+import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../gateway/ground/domain/units.js';
 import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
@@ -116,8 +117,9 @@ export async function openConsoleWorld(
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);
+  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
   const router = Router()
-    .use('/console', connectionPages(connections, guard))
+    .use('/console', connectionPages(connections, guard, saying))
     .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,

@@ -14,7 +14,12 @@ export type Fault =
   /** Status and headers arrive at once, the body after `ms`. */
   | { readonly kind: 'slow-body'; readonly ms: number }
   /** Something in between answers, and the server sees nothing. */
-  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly retryAfter?: string;
+      readonly retryAfterMs?: string;
+    }
   /** The server answers in full, but something in between answers with this status. */
   | { readonly kind: 'status-after'; readonly status: number; readonly retryAfter?: string };
 
@@ -22,6 +27,7 @@ export type Fault =
 interface Seen {
   readonly payment: string | undefined;
   readonly body: string;
+  readonly headers: IncomingMessage['headers'];
   readonly fault: Fault['kind'];
 }
 
@@ -80,9 +86,12 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     const fault = faults.shift() ?? { kind: 'pass' };
     const body = await readAll(incoming);
     const payment = incoming.headers['payment-signature'];
-    seen.push({ payment: payment?.toString(), body: body.toString(), fault: fault.kind });
-    const answerFor = (status: number, retryAfter: string | undefined) => {
-      response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter });
+    const { headers } = incoming;
+    seen.push({ payment: payment?.toString(), body: body.toString(), headers, fault: fault.kind });
+    const answerFor = (status: number, seconds: string | undefined, ms?: string) => {
+      if (seconds !== undefined) response.setHeader('retry-after', seconds);
+      if (ms !== undefined) response.setHeader('retry-after-ms', ms);
+      response.writeHead(status);
       response.end('from something in between');
     };
     if (fault.kind === 'drop-before') {
@@ -90,7 +99,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       return;
     }
     if (fault.kind === 'status') {
-      answerFor(fault.status, fault.retryAfter);
+      answerFor(fault.status, fault.retryAfter, fault.retryAfterMs);
       return;
     }
     const reply = await forward(target, incoming, body);

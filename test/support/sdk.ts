@@ -1,5 +1,6 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { MemoryStore, Search402, type ClientOptions } from '../../sdk/typescript/src/index.js';
+import { makeParts, optionsFor } from '../../sdk/typescript/src/parts.js';
 import { realRuntime, type Runtime } from '../../sdk/typescript/src/runtime.js';
 import { startFaultProxy, type FaultProxy } from './fault-proxy.js';
 import { startTestGateway, type TestGateway } from './sdk-gateway.js';
@@ -15,6 +16,11 @@ export interface SdkWorld {
   /** A client with the world's wallet, unless the options say otherwise. */
   client(options?: ClientOptions): Search402;
   close(): Promise<void>;
+}
+
+/** A client on a clock and with a chance of its own. */
+export function clientWith(runtime: Runtime, options: ClientOptions = {}): Search402 {
+  return new Search402(optionsFor(makeParts(options, runtime)));
 }
 
 export async function startSdkWorld(): Promise<SdkWorld> {
@@ -38,9 +44,9 @@ export async function startSdkWorld(): Promise<SdkWorld> {
     account,
     client: (options = {}) => {
       const common = { baseUrl: proxy.url, logLevel: 'off' } as const;
-      if (options.apiKey !== undefined) return new Search402({ ...common, ...options }, runtime);
+      if (options.apiKey !== undefined) return clientWith(runtime, { ...common, ...options });
       const payment = { store: new MemoryStore(), ...options.payment };
-      return new Search402({ ...common, wallet: account, ...options, payment }, runtime);
+      return clientWith(runtime, { ...common, wallet: account, ...options, payment });
     },
     close: async () => {
       await proxy.close();

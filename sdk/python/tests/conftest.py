@@ -18,7 +18,7 @@ import pytest
 from stand_in import StandIn
 
 from search402 import AsyncSearch402, PrivateKeySigner, Search402
-from search402._runtime import Runtime
+from search402._runtime import Runtime, using
 
 # Each client makes a TLS context of its own, which takes longer than most tests; here they share.
 ssl.create_default_context = cast("Any", functools.cache(ssl.create_default_context))
@@ -99,7 +99,8 @@ class World:
         if "api_key" not in options:
             options.setdefault("wallet", self.wallet)
         make: Callable[..., Any] = Search402 if self.kind == "blocking" else AsyncAsBlocking
-        client = make(**options, _runtime=runtime)
+        with using(runtime):
+            client = make(**options)
         self._made.append(client)
         return client
 
@@ -144,7 +145,8 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
 
     def make(**options: Any) -> Any:
         kind: Callable[..., Any] = Search402 if request.param == "blocking" else AsyncAsBlocking
-        client = kind(**options, _runtime=options.pop("runtime", runtime))
+        with using(options.pop("runtime", runtime)):
+            client = kind(**options)
         made.append(client)
         return client
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import logging
 import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from conftest import AsyncAsBlocking
 from stand_in import DROP, OK, Says, StandIn
 
 import search402 as sdk
-from search402._runtime import Runtime
+from search402._runtime import Runtime, using
 
 SOURCE = Path(__file__).parents[1] / "src"
 WALLET = sdk.PrivateKeySigner("42" * 32)
@@ -76,7 +79,7 @@ def test_retry_after_ms_goes_before_retry_after(stand_in: StandIn) -> None:
     waits: list[float] = []
     runtime = Runtime(sleep=waits.append)
     stand_in.next = [Says(429, headers={"retry-after-ms": "125", "retry-after": "60"})]
-    with sdk.Search402(api_key="k", base_url=stand_in.url, _runtime=runtime) as client:
+    with using(runtime), sdk.Search402(api_key="k", base_url=stand_in.url) as client:
         client.search("a")
         stand_in.next = [Says(429, headers={"retry-after-ms": "90000"})]
         with pytest.raises(sdk.RateLimitError) as caught:
@@ -111,6 +114,71 @@ def test_other_options_share_everything_else(make: Callable[..., Any], stand_in:
     assert "x-two" not in last.headers
     with pytest.raises(sdk.ConfigurationError):
         client.with_options(max_retries=99)
+
+
+def test_the_spellings_of_generated_sdks_are_taken(
+    make: Callable[..., Any], stand_in: StandIn
+) -> None:
+    client = make(api_key="k", base_url=stand_in.url, default_headers={"X-One": "1"})
+    client.search("a", extra_headers={"X-Two": "2"})
+    other = client.with_options(default_headers={"X-Three": "3"})
+    other = client.around(other) if isinstance(client, AsyncAsBlocking) else other
+    other.search("a")
+    first, second = (asked.headers for asked in stand_in.asked)
+    assert (first["x-one"], first["x-two"]) == ("1", "2")
+    assert (second["x-one"], second["x-three"]) == ("1", "3")
+    with pytest.raises(sdk.ConfigurationError, match="are one argument"):
+        make(api_key="k", headers={}, default_headers={})
+    with pytest.raises(sdk.ConfigurationError, match="are one argument"):
+        client.with_options(headers={}, default_headers={})
+    with pytest.raises(sdk.ConfigurationError, match="are one argument"):
+        client.search("a", headers={}, extra_headers={})
+
+
+def test_a_raw_response_has_what_stood_around_the_answer(stand_in: StandIn) -> None:
+    with sdk.Search402(api_key="k", base_url=stand_in.url) as client:
+        raw = client.with_raw_response.search("a", max_results=3)
+        assert (raw.status_code, raw.tries, raw.parse()) == (200, 1, raw.data)
+        assert "content-length" in raw.headers
+        assert json.loads(stand_in.asked[0].body) == {"query": "a", "maxResults": 3}
+        stand_in.next = [Says(401, "invalid_api_key")]
+        with pytest.raises(sdk.AuthenticationError) as caught:
+            client.with_raw_response.search("a")
+        assert caught.value.status_code == 401
+
+    async def search() -> sdk.SearchOutcome:
+        async with sdk.AsyncSearch402(api_key="k", base_url=stand_in.url) as client:
+            return await client.with_raw_response.search("a")
+
+    assert asyncio.run(search()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("ahead", "text"),
+    [(-3600, "60 minutes behind"), (86_400, "1440 minutes ahead of"), (300, None)],
+)
+def test_a_clock_that_is_far_wrong_is_named_where_a_payment_fails_for_it(
+    make: Callable[..., Any], stand_in: StandIn, ahead: int, text: str | None
+) -> None:
+    runtime = Runtime(now_ms=lambda: int(time.time() + ahead) * 1000)
+    client = make(wallet=WALLET, base_url=stand_in.url, runtime=runtime)
+    reason = "invalid_exact_evm_payload_authorization_valid_before"
+    stand_in.next = [stand_in.challenge("payment_invalid", reason)] * 2
+    with pytest.raises(sdk.PaymentRequiredError) as caught:
+        client.search("a")
+    if text is None:
+        assert "clock" not in str(caught.value)
+    else:
+        assert f"This machine's clock is {text} the service's" in str(caught.value)
+
+
+def test_no_constructor_has_an_argument_of_ours() -> None:
+    classes = [name for name in sdk.__all__ if isinstance(getattr(sdk, name), type)]
+    for name in classes:
+        init = vars(getattr(sdk, name)).get("__init__")
+        if inspect.isfunction(init):
+            names = inspect.signature(init).parameters
+            assert [one for one in names if one.startswith("_")] == [], name
 
 
 def test_errors_can_be_pickled_and_shown_as_dicts(

@@ -34,6 +34,18 @@ export interface SearchOutcome {
   readonly tries: number;
   /** What was paid, when a wallet paid. */
   readonly payment?: PaymentView;
+  /** The HTTP response, its body not yet read; a new one each time. Not shown by JSON or a log. */
+  readonly response: Response;
+}
+
+/** The answer to a search with what stood around it. */
+function outcomeOf(
+  { status, headers, text }: Answer,
+  more: Pick<SearchOutcome, 'data' | 'tries' | 'payment'>,
+): SearchOutcome {
+  const outcome = { ...more, status, headers };
+  const response = { get: () => new Response(text, { status, headers }), enumerable: false };
+  return Object.defineProperty(outcome, 'response', response) as unknown as SearchOutcome;
 }
 
 /** The limits of one call. */
@@ -169,8 +181,7 @@ export class Call {
     if (!paid) return undefined;
     const { answer, data, payment } = paid;
     this.payer.hasPaid = true;
-    const { status } = answer;
-    return { data, status, headers: answer.headers, tries: this.#tries, payment };
+    return outcomeOf(answer, { data, tries: this.#tries, payment });
   }
 
   async #send(paymentHeader = this.#payment?.header): Promise<Answer> {
@@ -298,13 +309,12 @@ export class Call {
   }
 
   async #finish(answer: Answer, data: SearchResponse): Promise<SearchOutcome> {
-    const { status, headers } = answer;
-    const outcome = { data, status, headers, tries: this.#tries };
-    if (!this.#payment || !this.payer) return outcome;
-    const transaction = readReceipt(headers)?.transaction ?? '';
+    const tries = this.#tries;
+    if (!this.#payment || !this.payer) return outcomeOf(answer, { data, tries });
+    const transaction = readReceipt(answer.headers)?.transaction ?? '';
     const more = transaction === '' ? {} : { transaction };
     const payment = await this.payer.close(this.#payment.record, 'paid', more);
-    return { ...outcome, payment };
+    return outcomeOf(answer, { data, tries, payment });
   }
 
   async #retryOrThrow(answer: Answer, challenge: Challenge | undefined): Promise<void> {

@@ -2,19 +2,24 @@ import { Call, type CallLimits, type SearchOutcome } from './call.js';
 import { Channels } from './channel/channels.js';
 import { ConfigurationError, PaymentRequiredError, type PaymentView } from './errors.js';
 import { runMany, type SearchManyParams, type SearchManyResponse } from './many.js';
+import { jsonable } from './jsonable.js';
 import {
+  changeSettings,
   checkRetries,
   checkTimeout,
-  resolveOptions,
+  lowerCased,
+  timeoutOf,
+  type ChangedOptions,
   type ClientOptions,
   type Settings,
 } from './options.js';
-import { createDefaultStore } from './payment/default-store.js';
-import { Payer, viewOf } from './payment/payer.js';
+import { optionsFor, partsOf, type Parts } from './parts.js';
+import { viewOf, type Payer } from './payment/payer.js';
 import type { Quote } from './payment/record.js';
 import { errorOf } from './reply.js';
-import { realRuntime, type Runtime } from './runtime.js';
-import type { RequestOptions, SearchParams, SearchResponse } from './types.js';
+import type { Runtime } from './runtime.js';
+import { SearchPromise } from './search-promise.js';
+import type { RequestOptions, SearchParams } from './types.js';
 
 /** What a wallet client has signed. */
 export class Payments {
@@ -36,7 +41,7 @@ export class Payments {
   async spent(): Promise<{ dayUnits: bigint; totalUnits: bigint }> {
     return await this.payer.store.read((view) => {
       const { dayUnits, totalUnits } = view.spent(this.runtime.nowMs());
-      return { dayUnits, totalUnits };
+      return jsonable({ dayUnits, totalUnits });
     });
   }
 
@@ -81,35 +86,39 @@ export class Payments {
  * const { result } = await client.search({ query: 'kestrel nesting cliffs' });
  */
 export class Search402 {
-  readonly #settings: Settings;
-  readonly #payer: Payer | undefined;
-  readonly #runtime: Runtime;
+  readonly #parts: Parts;
   readonly #payments: Payments | undefined;
   readonly #channels: Channels | undefined;
 
   /** @throws {ConfigurationError} when an option or an environment variable cannot be right */
-  constructor(options: ClientOptions = {}, runtime: Runtime = realRuntime) {
-    this.#settings = resolveOptions(options);
-    this.#runtime = runtime;
-    if (!options.wallet) return;
-    const { payment = {}, wallet } = options;
-    const store = payment.store ?? createDefaultStore(this.#settings.log);
-    const payer = createPayer(wallet, payment, store, runtime);
-    this.#payer = payer;
-    const { url } = this.#settings;
-    this.#payments = new Payments(
-      payer,
-      runtime,
-      (body) => this.#call(body, {}, { mayOnlyResume: true }),
-      url,
-    );
+  constructor(options: ClientOptions = {}) {
+    this.#parts = partsOf(options);
+    const { payer, runtime, settings } = this.#parts;
+    if (!payer) return;
+    const { url, fetch, timeoutMs } = settings;
+    const resume = (body: string) => this.#call(body, {}, { mayOnlyResume: true });
+    this.#payments = new Payments(payer, runtime, resume, url);
     this.#channels = new Channels({
       payer: payer.channels,
       url,
       search: (units) => this.#call(bodyOf(PRICED), {}, { deposit: { units } }),
-      request: { fetch: this.#settings.fetch, timeoutMs: this.#settings.timeoutMs },
+      request: { fetch, timeoutMs },
       errorOf: (answer) => errorOf(answer, undefined, runtime.nowMs()),
     });
+  }
+
+  /**
+   * A client with other settings; what is not given stays as it is, and headers are added to those
+   * of this one. The two share the key or the wallet, the store and the caps.
+   * @throws {ConfigurationError} when a setting cannot be right
+   */
+  withOptions(changed: ChangedOptions): Search402 {
+    const { settings, payer } = this.#parts;
+    if (payer && changed.apiKey !== undefined) {
+      throw new ConfigurationError('a client with a wallet takes no apiKey');
+    }
+    const parts = { ...this.#parts, settings: changeSettings(settings, changed) };
+    return new Search402(optionsFor(parts));
   }
 
   /**
@@ -131,13 +140,13 @@ export class Search402 {
   }
 
   /**
-   * Searches the web. With a wallet, pays for it.
+   * Searches the web. With a wallet, pays for it. `.withResponse()` on it gives more.
    * @throws {ApiError} when the service answers with an error, after the retries
    * @throws {ConnectionError} when no complete answer arrives, after the retries
    * @throws {PaymentError} when a cap, a list or the wallet refuses to pay
    */
-  async search(params: SearchParams, options: RequestOptions = {}): Promise<SearchResponse> {
-    return (await this.searchWithResponse(params, options)).data;
+  search(params: SearchParams, options: RequestOptions = {}): SearchPromise {
+    return new SearchPromise(this.searchWithResponse(params, options));
   }
 
   /** Like {@link search}, with status, headers, the number of tries and the payment. */
@@ -165,11 +174,12 @@ export class Search402 {
    * @throws {ApiError} when the service answers with anything but a challenge
    */
   async quote(params: SearchParams = PRICED, options: RequestOptions = {}): Promise<Quote> {
-    const keyless: Settings = { ...this.#settings, apiKey: undefined };
+    const { settings, runtime } = this.#parts;
+    const keyless: Settings = { ...settings, apiKey: undefined };
     const { url } = keyless;
     const request = { url, body: bodyOf(params) };
     try {
-      await new Call(keyless, undefined, this.#runtime, request, this.#limits(options)).run();
+      await new Call(keyless, undefined, runtime, request, this.#limits(options)).run();
     } catch (error) {
       if (error instanceof PaymentRequiredError && error.quote) return error.quote;
       throw error;
@@ -182,17 +192,19 @@ export class Search402 {
     options: RequestOptions,
     more: Pick<CallLimits, 'deposit'> & Partial<Pick<CallLimits, 'mayOnlyResume'>> = {},
   ): Promise<SearchOutcome> {
-    const request = { url: this.#settings.url, body };
+    const { settings, payer, runtime } = this.#parts;
+    const request = { url: settings.url, body };
     const limits = { ...this.#limits(options), ...more };
-    return await new Call(this.#settings, this.#payer, this.#runtime, request, limits).run();
+    return await new Call(settings, payer, runtime, request, limits).run();
   }
 
   #limits(options: RequestOptions): CallLimits {
+    const { settings } = this.#parts;
     return {
-      maxRetries: checkRetries(options.maxRetries ?? this.#settings.maxRetries),
-      timeoutMs: checkTimeout(options.timeoutMs ?? this.#settings.timeoutMs),
+      maxRetries: checkRetries(options.maxRetries ?? settings.maxRetries),
+      timeoutMs: checkTimeout(timeoutOf(options) ?? settings.timeoutMs),
       signal: options.signal,
-      headers: lowerCased({ ...this.#settings.headers, ...options.headers }),
+      headers: { ...settings.headers, ...lowerCased(options.headers ?? {}) },
       mayOnlyResume: false,
     };
   }
@@ -205,19 +217,4 @@ const PRICED: SearchParams = { query: 'price' };
 function bodyOf({ query, maxResults, maxDescriptionLength, ...unknown }: SearchParams): string {
   // What is not known is sent as well: the service names it in its refusal.
   return JSON.stringify({ query, maxResults, maxDescriptionLength, ...unknown });
-}
-
-/** Header names in lower case, so that a caller's spelling cannot double a credential. */
-function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  return Object.fromEntries(entries) as Record<string, string>;
-}
-
-function createPayer(...args: ConstructorParameters<typeof Payer>): Payer {
-  try {
-    return new Payer(...args);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new ConfigurationError(`a cap cannot be read: ${error.message}`, { cause: error });
-  }
 }

@@ -1,3 +1,4 @@
+import { plain } from './jsonable.js';
 import type { PaymentRecord, Quote } from './payment/record.js';
 
 /** The service's closed list of `code` values. */
@@ -50,7 +51,23 @@ export class Search402Error extends Error {
    * known: make the same call again and the same payment is sent, never a second one.
    */
   payment?: PaymentView;
+
+  /** What `JSON.stringify` shows: for logs and for agents. Without headers, which may be secret. */
+  toJSON(): Record<string, unknown> {
+    const { name, message } = this;
+    const members = Object.entries(this).filter(([member]) => SHOWN.has(member));
+    return plain({ error: name, message, ...Object.fromEntries(members) }) as Record<
+      string,
+      unknown
+    >;
+  }
 }
+
+/** What an error's JSON holds, where the error has it. */
+const SHOWN: ReadonlySet<string> = new Set([
+  ...['status', 'code', 'title', 'detail', 'requestId', 'retryAfterSeconds', 'reason', 'quote'],
+  ...['cap', 'limitUnits', 'spentUnits', 'amountUnits', 'payment'],
+]);
 
 /** The options or the environment are wrong; nothing was sent. */
 export class ConfigurationError extends Search402Error {

@@ -1,7 +1,8 @@
 /** The official client of search402. Runs in Node 20 and newer and in browsers. */
 export { Search402, type Payments } from './client.js';
-export type { ClientOptions } from './options.js';
+export type { ChangedOptions, ClientOptions } from './options.js';
 export type { SearchOutcome } from './call.js';
+export type { SearchPromise } from './search-promise.js';
 export type { Logger, LogLevel } from './log.js';
 export type { MergedResult, SearchManyParams, SearchManyResponse } from './many.js';
 export type { RequestOptions, SearchParams, SearchResponse, SearchResultItem } from './types.js';
@@ -27,3 +28,4 @@ export type {
   VoucherTypedData,
   Wallet,
 } from './payment/wallet.js';
+export { VERSION } from './version.js';

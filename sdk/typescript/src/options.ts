@@ -1,18 +1,29 @@
 import { ConfigurationError } from './errors.js';
 import { isLogLevel, redactingLogger, type Logger, type LogLevel } from './log.js';
 import type { PaymentOptions } from './payment/payer.js';
-import type { Wallet } from './payment/wallet.js';
+import { checkWallet, type Wallet } from './payment/wallet.js';
+import { userAgent } from './user-agent.js';
 
 const DEFAULT_BASE_URL = 'http://localhost:4020';
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 2;
 const RETRIES_MAX = 10;
 
+/** Names that generated SDKs have for some of the options; the client takes either. */
+interface Spellings {
+  /** The same as `baseUrl`. */
+  readonly baseURL?: string | undefined;
+  /** The same as `timeoutMs`: milliseconds. */
+  readonly timeout?: number | undefined;
+  /** The same as `headers`. */
+  readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
+}
+
 /** How a client is made. Give an API key or a wallet, not both. */
-export interface ClientOptions {
+export interface ClientOptions extends Spellings {
   /** Default: the environment's `SEARCH402_API_KEY`, unless a wallet is given. */
   readonly apiKey?: string | undefined;
-  /** A viem account, or an EIP-1193 provider: each search is paid in USDC, without an account. */
+  /** Pays for each search in USDC, without an account: see {@link Wallet}. */
   readonly wallet?: Wallet | undefined;
   /** Caps, allow-lists, the store and hooks; only with a wallet. */
   readonly payment?: PaymentOptions | undefined;
@@ -32,6 +43,9 @@ export interface ClientOptions {
   readonly logLevel?: LogLevel | undefined;
 }
 
+/** What {@link Search402.withOptions} may change: all but what pays. */
+export type ChangedOptions = Omit<ClientOptions, 'wallet' | 'payment'>;
+
 /** Options with every default filled in. */
 export interface Settings {
   readonly apiKey: string | undefined;
@@ -40,6 +54,10 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof fetch;
+  /** Where the log goes, and from which level. */
+  readonly logger: Logger;
+  readonly logLevel: LogLevel;
+  /** The same without secrets: what the client writes to. */
   readonly log: Logger;
 }
 
@@ -80,32 +98,83 @@ function searchUrl(baseUrl: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/search`;
 }
 
+/** The value that two spellings of one option have. */
+function oneOf<T>(names: string, given: T | undefined, other: T | undefined): T | undefined {
+  if (given === undefined || other === undefined) return given ?? other;
+  throw new ConfigurationError(`${names} are one option: give it once`);
+}
+
+/** Milliseconds for each try, in whichever spelling. */
+export function timeoutOf({ timeoutMs, timeout }: Pick<ClientOptions, 'timeout' | 'timeoutMs'>) {
+  return oneOf('timeoutMs and timeout', timeoutMs, timeout);
+}
+
 /**
  * Fills in the environment and the defaults.
  * @throws {ConfigurationError} when something cannot be right
  */
 export function resolveOptions(options: ClientOptions): Settings {
-  if (options.apiKey !== undefined && options.wallet !== undefined) {
+  const { wallet, payment } = options;
+  if (wallet !== undefined) checkWallet(wallet);
+  if (options.apiKey !== undefined && wallet !== undefined) {
     throw new ConfigurationError('give an apiKey or a wallet, not both');
   }
-  if (options.payment !== undefined && options.wallet === undefined) {
+  if (payment !== undefined && wallet === undefined) {
     throw new ConfigurationError('payment options need a wallet');
   }
-  const apiKey = options.wallet ? undefined : (options.apiKey ?? environment('SEARCH402_API_KEY'));
-  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new ConfigurationError('the API key is empty or has invalid characters');
-  }
-  const level = options.logLevel ?? environment('SEARCH402_LOG') ?? 'warn';
-  if (!isLogLevel(level)) {
-    throw new ConfigurationError('the log level must be off, error, warn, info or debug');
-  }
+  const apiKey = wallet ? undefined : (options.apiKey ?? environment('SEARCH402_API_KEY'));
+  const hasAddress = (options.baseUrl ?? options.baseURL) !== undefined;
+  const baseUrl = hasAddress ? options.baseUrl : environment('SEARCH402_BASE_URL');
+  const logLevel = options.logLevel ?? (environment('SEARCH402_LOG') as LogLevel | undefined);
+  return changeSettings(defaults(), { ...options, apiKey, baseUrl, logLevel });
+}
+
+function defaults(): Settings {
+  const agent = userAgent();
   return {
-    apiKey,
-    url: searchUrl(options.baseUrl ?? environment('SEARCH402_BASE_URL') ?? DEFAULT_BASE_URL),
-    maxRetries: checkRetries(options.maxRetries ?? DEFAULT_RETRIES),
-    timeoutMs: checkTimeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
-    headers: options.headers ?? {},
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    log: redactingLogger(options.logger ?? console, level),
+    apiKey: undefined,
+    url: searchUrl(DEFAULT_BASE_URL),
+    maxRetries: DEFAULT_RETRIES,
+    timeoutMs: DEFAULT_TIMEOUT_MS,
+    headers: agent === undefined ? {} : { 'user-agent': agent },
+    fetch: (input, init) => globalThis.fetch(input, init),
+    ...loggingTo(console, 'warn'),
   };
+}
+
+/**
+ * Settings with some of them changed. Headers are added to those that there are.
+ * @throws {ConfigurationError} when a change cannot be right
+ */
+export function changeSettings(before: Settings, changed: ChangedOptions): Settings {
+  const baseUrl = oneOf('baseUrl and baseURL', changed.baseUrl, changed.baseURL);
+  const headers = oneOf('headers and defaultHeaders', changed.headers, changed.defaultHeaders);
+  return {
+    apiKey: changed.apiKey === undefined ? before.apiKey : checkApiKey(changed.apiKey),
+    url: baseUrl === undefined ? before.url : searchUrl(baseUrl),
+    maxRetries: checkRetries(changed.maxRetries ?? before.maxRetries),
+    timeoutMs: checkTimeout(timeoutOf(changed) ?? before.timeoutMs),
+    headers: { ...before.headers, ...lowerCased(headers ?? {}) },
+    fetch: changed.fetch ?? before.fetch,
+    ...loggingTo(changed.logger ?? before.logger, changed.logLevel ?? before.logLevel),
+  };
+}
+
+function checkApiKey(apiKey: string): string {
+  if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey;
+  throw new ConfigurationError('the API key is empty or has invalid characters');
+}
+
+function loggingTo(
+  logger: Logger,
+  logLevel: LogLevel,
+): Pick<Settings, 'logger' | 'logLevel' | 'log'> {
+  if (isLogLevel(logLevel)) return { logger, logLevel, log: redactingLogger(logger, logLevel) };
+  throw new ConfigurationError('the log level must be off, error, warn, info or debug');
+}
+
+/** Header names in lower case, so that a caller's spelling cannot double a credential. */
+export function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return Object.fromEntries(entries) as Record<string, string>;
 }

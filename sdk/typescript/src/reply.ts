@@ -1,6 +1,7 @@
 import { apiError, PaymentRequiredError, ProtocolError, type ApiError } from './errors.js';
+import { clockComplaint } from './clock.js';
 import { isObject } from './payment/base64.js';
-import type { Challenge } from './payment/challenge.js';
+import { quoteOf, type Challenge } from './payment/challenge.js';
 import { readReceipt } from './payment/verdict.js';
 import { retryAfterSeconds } from './retry.js';
 import type { Answer } from './transport.js';
@@ -68,10 +69,15 @@ export function errorOf(answer: Answer, challenge: Challenge | undefined, nowMs:
     const reason = readReceipt(headers)?.reason ?? challenge?.error;
     if (reason !== undefined) error.reason = reason;
     const first = challenge?.requirements[0];
-    if (first) {
-      const { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds } = first;
-      error.quote = { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds };
-    }
+    if (first) error.quote = quoteOf(first);
   }
+  const complaint = isAboutTime(error) ? clockComplaint(headers, nowMs) : undefined;
+  if (complaint !== undefined) error.message += ` ${complaint}`;
   return error;
+}
+
+/** Whether a clock that is wrong may be why: a window that has passed or lies far ahead. */
+function isAboutTime(error: ApiError): boolean {
+  if (error.code === 'invalid_payment_proof') return true;
+  return error instanceof PaymentRequiredError && /valid_(after|before)/.test(error.reason ?? '');
 }

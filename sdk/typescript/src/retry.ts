@@ -12,10 +12,13 @@ export function isRetryable(status: number): boolean {
 }
 
 /**
- * Seconds from `Retry-After`: a number or an HTTP date (RFC 9110, 10.2.3), never negative.
- * Undefined when the header is missing or unreadable.
+ * Seconds that the server asks to wait, never negative; undefined when it does not say.
+ * `Retry-After-Ms` goes first, which some gateways send for waits below a second; then
+ * `Retry-After`: a number or an HTTP date (RFC 9110, 10.2.3).
  */
 export function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
+  const milliseconds = headers.get('retry-after-ms')?.trim() ?? '';
+  if (/^[0-9]{1,12}(\.[0-9]{1,6})?$/.test(milliseconds)) return Number(milliseconds) / 1000;
   const text = headers.get('retry-after')?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);

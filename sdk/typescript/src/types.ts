@@ -36,6 +36,8 @@ export interface RequestOptions {
   readonly maxRetries?: number | undefined;
   /** Milliseconds for each try, its body included. */
   readonly timeoutMs?: number | undefined;
+  /** The same as `timeoutMs`, as generated SDKs spell it. */
+  readonly timeout?: number | undefined;
   /** Ends the call with {@link AbortedError}. A payment that was sent stays open. */
   readonly signal?: AbortSignal | undefined;
   /** Added to the request; they cannot replace the credentials. */

@@ -14,7 +14,8 @@ from ._base import BaseClient, quote_from
 from ._effects import Flow
 from ._many import check_many, merge
 from ._money import Money, parse_money
-from ._runtime import Runtime
+from ._runtime import current_runtime
+from ._settings import one_of
 from ._status import PaymentState
 from .errors import ConfigurationError, PaymentRequiredError
 from .models import SearchManyResponse, SearchOutcome, SearchResponse
@@ -48,8 +49,8 @@ class AsyncSearch402:
         max_retries: int = 2,
         timeout: float = 60.0,
         headers: Mapping[str, str] | None = None,
+        default_headers: Mapping[str, str] | None = None,
         http_client: httpx.AsyncClient | None = None,
-        _runtime: Runtime | None = None,
     ) -> None:
         """Make a client.
 
@@ -62,6 +63,7 @@ class AsyncSearch402:
             max_retries: Retries after the first try, 0 to 10.
             timeout: Seconds for each try, its body included.
             headers: Added to every request; they cannot replace the credentials.
+            default_headers: The same as ``headers``, as generated SDKs spell it.
             http_client: Your own client of httpx; it is not closed by this one.
 
         Raises:
@@ -75,8 +77,8 @@ class AsyncSearch402:
             base_url=base_url,
             max_retries=max_retries,
             timeout=timeout,
-            headers=headers,
-            runtime=_runtime or Runtime(),
+            headers=one_of("headers", headers, "default_headers", default_headers),
+            runtime=current_runtime(),
         )
         self._http = http_client or httpx.AsyncClient()
         self._owns_http = http_client is None
@@ -106,6 +108,7 @@ class AsyncSearch402:
         max_retries: int | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        default_headers: Mapping[str, str] | None = None,
     ) -> AsyncSearch402:
         """Return a client with other settings; what is not given stays as it is.
 
@@ -117,9 +120,11 @@ class AsyncSearch402:
             max_retries: Retries after the first try, 0 to 10.
             timeout: Seconds for each try.
             headers: Added to those of this client.
+            default_headers: The same as ``headers``.
 
         """
         other = copy.copy(self)
+        headers = one_of("headers", headers, "default_headers", default_headers)
         other._base = self._base.with_options(base_url, max_retries, timeout, headers)
         other._owns_http = False
         return other
@@ -133,6 +138,7 @@ class AsyncSearch402:
         max_retries: int | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        extra_headers: Mapping[str, str] | None = None,
     ) -> SearchResponse:
         """Search the web. With a wallet, pay for it.
 
@@ -143,6 +149,7 @@ class AsyncSearch402:
             max_retries: For this call only; 0 disables retries.
             timeout: Seconds for each try, for this call only.
             headers: Added to this request.
+            extra_headers: The same as ``headers``, as generated SDKs spell it.
 
         Raises:
             APIError: when the service answers with an error, after the retries.
@@ -157,6 +164,7 @@ class AsyncSearch402:
             max_retries=max_retries,
             timeout=timeout,
             headers=headers,
+            extra_headers=extra_headers,
         )
         return outcome.data
 
@@ -169,12 +177,19 @@ class AsyncSearch402:
         max_retries: int | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
+        extra_headers: Mapping[str, str] | None = None,
     ) -> SearchOutcome:
         """Search like :meth:`search`; return status, headers, tries and the payment as well."""
+        headers = one_of("headers", headers, "extra_headers", extra_headers)
         limits = self._base.limits(max_retries, timeout, headers)
         return await self._drive(
             self._base.search(query, max_results, max_description_length, limits)
         )
+
+    @property
+    def with_raw_response(self) -> AsyncSearch402WithRawResponse:
+        """The same searches, with status, headers, tries and the payment."""
+        return AsyncSearch402WithRawResponse(self)
 
     async def search_many(
         self,
@@ -326,3 +341,10 @@ class AsyncSearch402:
         except StopIteration as stop:
             value: T = stop.value
             return value
+
+
+class AsyncSearch402WithRawResponse:
+    """Searches that return the whole answer, as generated SDKs offer them."""
+
+    def __init__(self, client: AsyncSearch402) -> None:
+        self.search = client.search_with_response

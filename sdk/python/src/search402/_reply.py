@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 from ._effects import Answer
 from ._retry import retry_after_seconds
-from ._wire import Challenge, read_receipt
+from ._wire import Challenge, clock_complaint, read_receipt
 from .errors import APIError, PaymentRequiredError, error_class
 
 
@@ -46,4 +47,15 @@ def error_of(answer: Answer, challenge: Challenge | None, now_ms: int) -> APIErr
         )
         if challenge and challenge.requirements:
             error.quote = challenge.requirements[0].quote
+    complaint = clock_complaint(answer.headers, now_ms) if _is_about_time(error) else None
+    if complaint is not None:
+        error.args = (f"{error} {complaint}",)
     return error
+
+
+def _is_about_time(error: APIError) -> bool:
+    """Tell whether a wrong clock may be why: a window that has passed or lies far ahead."""
+    if error.code == "invalid_payment_proof":
+        return True
+    reason = error.reason if isinstance(error, PaymentRequiredError) else None
+    return re.search("valid_(after|before)", reason or "") is not None

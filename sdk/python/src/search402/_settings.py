@@ -8,13 +8,15 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ._version import __version__
 from .errors import ConfigurationError
 from .options import PaymentOptions
 from .signers import Signer
+
+T = TypeVar("T")
 
 DEFAULT_BASE_URL = "http://localhost:4020"
 _RETRIES_MAX = 10
@@ -67,6 +69,13 @@ def check_base_url(base_url: str) -> str:
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigurationError("base_url must hold no user, query or fragment")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def one_of(name: str, given: T | None, other_name: str, other: T | None) -> T | None:
+    """Return the value that two spellings of one argument have, or raise ConfigurationError."""
+    if given is not None and other is not None:
+        raise ConfigurationError(f"{name} and {other_name} are one argument: give it once")
+    return other if given is None else given
 
 
 def lower_cased(headers: Mapping[str, str] | None) -> dict[str, str]:

@@ -195,15 +195,31 @@ def refusal_of(one: Requirement, options: PaymentOptions) -> str | None:
     return None
 
 
+def _seconds_ahead(headers: Mapping[str, str], now_ms: int) -> int:
+    """Return by how much this machine is ahead of the server; 0 when it sent no ``Date``."""
+    server = http_date_seconds(headers.get("date", ""))
+    return 0 if server is None else now_ms // 1000 - int(server)
+
+
 def server_seconds(headers: Mapping[str, str], now_ms: int) -> int:
     """Return Unix time by the server's ``Date`` header where it is near the local clock.
 
     So a machine whose clock is a few minutes wrong can pay.
     """
-    local = now_ms // 1000
-    server = http_date_seconds(headers.get("date", ""))
-    near = server is not None and abs(server - local) <= _SKEW_SECONDS_MAX
-    return int(server) if near and server is not None else local
+    ahead = _seconds_ahead(headers, now_ms)
+    return now_ms // 1000 - (ahead if abs(ahead) <= _SKEW_SECONDS_MAX else 0)
+
+
+def clock_complaint(headers: Mapping[str, str], now_ms: int) -> str | None:
+    """Return what to say of a clock that is too wrong to be corrected; None when it is not."""
+    ahead = _seconds_ahead(headers, now_ms)
+    if abs(ahead) <= _SKEW_SECONDS_MAX:
+        return None
+    side = "behind" if ahead < 0 else "ahead of"
+    minutes = round(abs(ahead) / 60)
+    return (
+        f"This machine's clock is {minutes} minutes {side} the service's. Set it, ideally with NTP."
+    )
 
 
 def transfer_authorization(

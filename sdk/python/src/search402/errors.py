@@ -142,6 +142,11 @@ class APIError(Search402Error):
         #: The parsed JSON body, or its text.
         self.body = body
 
+    @property
+    def status_code(self) -> int:
+        """The same as ``status``, as generated SDKs spell it."""
+        return self.status
+
 
 class BadRequestError(APIError):
     """400"""

@@ -59,6 +59,15 @@ class SearchOutcome(ToDict):
     #: What was paid, when a wallet paid.
     payment: PaymentView | None = None
 
+    @property
+    def status_code(self) -> int:
+        """The same as ``status``, as generated SDKs spell it."""
+        return self.status
+
+    def parse(self) -> SearchResponse:
+        """Return ``data``, as generated SDKs spell it."""
+        return self.data
+
 
 @dataclass(frozen=True)
 class FoundBy(ToDict):

@@ -1,6 +1,7 @@
 import { AbortedError, PaymentError, type PaymentView } from '../errors.js';
 import type { Hex } from '../hex.js';
-import { randomNonce, serverSeconds } from '../payment/authorization.js';
+import { serverSeconds } from '../clock.js';
+import { randomNonce } from '../payment/authorization.js';
 import { assertPriceWithinCap, parseCaps, type CapUnits } from '../payment/caps.js';
 import { refusalOf, type Challenge } from '../payment/challenge.js';
 import type { PaidRequest, PaymentOptions } from '../payment/payer.js';

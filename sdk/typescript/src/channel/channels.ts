@@ -1,6 +1,7 @@
 import type { SearchOutcome } from '../call.js';
 import { ConfigurationError, type Search402Error } from '../errors.js';
 import type { Hex } from '../hex.js';
+import { jsonable } from '../jsonable.js';
 import { readChallenge } from '../payment/challenge.js';
 import { parseMoney, type Money } from '../payment/money.js';
 import { sendOnce, type Answer, type Try } from '../transport.js';
@@ -130,7 +131,7 @@ export class Channels {
 function viewOf({ id, status, terms, config, book }: Channel): ChannelView {
   const { network, asset, payTo, amountUnits, withdrawDelay } = terms;
   const { charged, balance, inFlight } = book;
-  return {
+  return jsonable({
     ...{ id, status, network, asset, payTo, payer: config.payer },
     balanceUnits: balance,
     chargedUnits: charged,
@@ -138,5 +139,5 @@ function viewOf({ id, status, terms, config, book }: Channel): ChannelView {
     priceUnits: amountUnits,
     inFlight: inFlight.length,
     withdrawDelaySeconds: withdrawDelay,
-  };
+  });
 }

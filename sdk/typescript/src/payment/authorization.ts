@@ -4,9 +4,6 @@ import type { Requirement } from './challenge.js';
 import type { Hex } from '../hex.js';
 import type { TypedData } from './wallet.js';
 
-/** A clock that is off by more than this is not corrected by the server's word. */
-const SKEW_SECONDS_MAX = 15 * 60;
-
 /** The members of an EIP-3009 authorization. */
 export const AUTHORIZATION_FIELDS: TypedData['types']['TransferWithAuthorization'] = [
   { name: 'from', type: 'address' },
@@ -21,16 +18,6 @@ export const AUTHORIZATION_FIELDS: TypedData['types']['TransferWithAuthorization
 export function randomNonce(runtime: Runtime): Hex {
   const hex = [...runtime.bytes(32)].map((byte) => byte.toString(16).padStart(2, '0'));
   return `0x${hex.join('')}`;
-}
-
-/**
- * Unix time in seconds by the server's `Date` header where it is within a quarter of an hour of
- * the local clock, so that a machine with a slightly wrong clock can pay; else the local time.
- */
-export function serverSeconds(headers: Headers, nowMs: number): number {
-  const local = Math.floor(nowMs / 1000);
-  const server = Math.floor(Date.parse(headers.get('date') ?? '') / 1000);
-  return Math.abs(server - local) <= SKEW_SECONDS_MAX ? server : local;
 }
 
 /** What the payer signs (EIP-3009, EIP-712). */

@@ -1,5 +1,6 @@
 import { PaymentNotAllowedError, ProtocolError } from '../errors.js';
 import { readTerms, type ChannelTerms } from '../channel/terms.js';
+import { jsonable } from '../jsonable.js';
 import { decodeJson, isObject } from './base64.js';
 import { formatUsd } from './money.js';
 import { WINDOW_SECONDS_MAX, type Quote } from './record.js';
@@ -83,6 +84,12 @@ function readCommon(
     accepted: item,
     resource,
   };
+}
+
+/** What is shown of a way to pay. */
+export function quoteOf(requirement: Requirement): Quote {
+  const { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds } = requirement;
+  return jsonable({ amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds });
 }
 
 /** A challenge: why it was sent, and the ways to pay that this package understands. */

@@ -1,15 +1,13 @@
 import { ChannelPayer } from '../channel/channel-payer.js';
 import { AbortedError, PaymentError, type PaymentView } from '../errors.js';
+import { serverSeconds } from '../clock.js';
+import { jsonable } from '../jsonable.js';
 import type { Runtime } from '../runtime.js';
-import {
-  paymentHeader,
-  randomNonce,
-  serverSeconds,
-  transferAuthorization,
-} from './authorization.js';
+import { paymentHeader, randomNonce, transferAuthorization } from './authorization.js';
 import { assertWithinCaps, parseCaps, type Caps, type CapUnits } from './caps.js';
 import {
   chooseRequirement,
+  quoteOf,
   type AllowLists,
   type Challenge,
   type Requirement,
@@ -51,7 +49,7 @@ export function viewOf(record: PaymentRecord): PaymentView {
   const view: PaymentView & { header?: string; body?: string } = { ...record };
   delete view.header;
   delete view.body;
-  return view;
+  return jsonable(view);
 }
 
 /** Others wait this long for a signature before they take the request over. */
@@ -128,8 +126,8 @@ export class Payer {
     const open = await this.openFor(request);
     if (open) return open;
     const requirement = chooseRequirement(challenge, this.options);
-    const { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds } = requirement;
-    const quote: Quote = { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds };
+    const { amountUnits, network, asset, payTo, maxTimeoutSeconds } = requirement;
+    const quote = quoteOf(requirement);
     const payer = await walletAddress(this.wallet);
     if (this.options.approve && !(await this.options.approve(quote))) {
       throw new PaymentError('the caller did not approve the payment; nothing was signed');
@@ -213,7 +211,7 @@ export class Payer {
       return before === 'paid' || before === status ? undefined : closed;
     });
     if (stored && status !== 'released') this.#tell(closed);
-    return closed;
+    return jsonable(closed);
   }
 
   #tell(record: PaymentRecord): void {

@@ -1,4 +1,4 @@
-import { SigningError } from '../errors.js';
+import { ConfigurationError, SigningError } from '../errors.js';
 import type { Hex } from '../hex.js';
 
 interface TypedField {
@@ -78,7 +78,39 @@ export interface ProviderWallet {
   request(call: any): Promise<any>;
 }
 
-export type Wallet = AccountWallet | ProviderWallet;
+/** A viem wallet client: its account pays. Without an account it is asked as a provider. */
+export interface ClientWallet extends ProviderWallet {
+  readonly account?: { readonly address: Hex } | undefined;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  signTypedData(data: any): Promise<Hex>;
+}
+
+/** A signer that takes domain, types and message one by one, as those of ethers 6 do. */
+export interface SignerWallet {
+  getAddress(): Promise<string>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  signTypedData(domain: any, types: any, message: any): Promise<string>;
+}
+
+/** A wallet provider that takes everything at once, such as AgentKit's. */
+export interface AddressedWallet {
+  getAddress(): string | Promise<string>;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  signTypedData(data: any): Promise<Hex>;
+}
+
+/**
+ * What can pay: a viem account or wallet client, a signer of ethers 6, a wallet provider of
+ * AgentKit, an EIP-1193 provider, or anything of the same form.
+ */
+export type Wallet = AccountWallet | ProviderWallet | ClientWallet | SignerWallet | AddressedWallet;
+
+/** A wallet in the form that the payer uses. */
+interface PlainWallet {
+  /** The paying address, as the wallet writes it. */
+  address(): Promise<unknown>;
+  sign(data: SignedData): Promise<unknown>;
+}
 
 const isHex = (value: unknown): value is Hex =>
   typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value);
@@ -90,8 +122,80 @@ const EIP712_DOMAIN: readonly TypedField[] = [
   { name: 'verifyingContract', type: 'address' },
 ];
 
-function isAccount(wallet: Wallet): wallet is AccountWallet {
-  return 'signTypedData' in wallet && isHex(wallet.address);
+/** Members of any of the wallets above, as an object may have them. */
+type Members = Partial<Record<'address' | 'account' | 'getAddress' | 'signTypedData', unknown>>;
+
+/** In which way an object is a wallet; undefined when it is none. */
+function plainWallet(wallet: Wallet): PlainWallet | undefined {
+  const { address, account, getAddress, signTypedData } = wallet as Members;
+  if (typeof signTypedData === 'function') {
+    const own = isHex(address) ? address : (account as { address?: unknown } | undefined)?.address;
+    // ethers names the address too, and takes three arguments where viem takes one.
+    if (typeof getAddress === 'function' && signTypedData.length > 1) {
+      return ofSigner(wallet as SignerWallet);
+    }
+    if (isHex(own)) {
+      return {
+        address: () => Promise.resolve(own),
+        sign: (data) => (wallet as AccountWallet).signTypedData(data),
+      };
+    }
+    if (typeof getAddress === 'function') {
+      const one = wallet as AddressedWallet;
+      return {
+        address: async () => await one.getAddress(),
+        sign: (data) => one.signTypedData(data),
+      };
+    }
+  }
+  return 'request' in wallet && typeof wallet.request === 'function'
+    ? ofProvider(wallet)
+    : undefined;
+}
+
+function ofSigner(signer: SignerWallet): PlainWallet {
+  return {
+    address: () => signer.getAddress(),
+    sign: ({ domain, types, message }) => signer.signTypedData(domain, types, message),
+  };
+}
+
+function ofProvider(provider: ProviderWallet): PlainWallet {
+  const address = async () => {
+    const accounts: unknown = await provider.request({ method: 'eth_requestAccounts' });
+    return Array.isArray(accounts) ? (accounts[0] as unknown) : undefined;
+  };
+  return {
+    address,
+    sign: async (data) => {
+      const payer = signerOf(data) ?? (await address());
+      const params = [payer, providerJson(data)];
+      return (await provider.request({ method: 'eth_signTypedData_v4', params })) as unknown;
+    },
+  };
+}
+
+/**
+ * @throws {ConfigurationError} when this cannot pay; it never repeats the value, which may be a key
+ */
+export function checkWallet(wallet: unknown): void {
+  if (typeof wallet === 'string') {
+    throw new ConfigurationError(
+      'wallet must be a wallet, not text; for a private key: ' +
+        "privateKeyAccount(key) from 'search402/node'",
+    );
+  }
+  const isObject = (typeof wallet === 'object' || typeof wallet === 'function') && wallet !== null;
+  if (isObject && plainWallet(wallet as Wallet)) return;
+  throw new ConfigurationError(
+    'wallet must be a viem account or wallet client, an ethers signer, or an EIP-1193 provider',
+  );
+}
+
+function asPlain(wallet: Wallet): PlainWallet {
+  const known = plainWallet(wallet);
+  if (known) return known;
+  throw new SigningError('the wallet cannot sign typed data');
 }
 
 /**
@@ -99,27 +203,17 @@ function isAccount(wallet: Wallet): wallet is AccountWallet {
  * @throws {SigningError} when the wallet shows none
  */
 export async function walletAddress(wallet: Wallet): Promise<Hex> {
-  if (isAccount(wallet)) return wallet.address.toLowerCase() as Hex;
-  const accounts: unknown = await attempt(() => wallet.request({ method: 'eth_requestAccounts' }));
-  const first: unknown = Array.isArray(accounts) ? accounts[0] : undefined;
-  if (!isHex(first) || first.length !== 42) throw new SigningError('the wallet has no account');
-  return first.toLowerCase() as Hex;
+  const address = await attempt(() => asPlain(wallet).address());
+  if (!isHex(address) || address.length !== 42) throw new SigningError('the wallet has no account');
+  return address.toLowerCase() as Hex;
 }
 
 /**
- * Signs with the wallet. A provider is asked through `eth_signTypedData_v4`.
+ * Signs with the wallet.
  * @throws {SigningError} when it refuses, fails or answers with anything but hex
  */
 export async function signTyped(wallet: Wallet, data: SignedData): Promise<Hex> {
-  const payer = signerOf(data) ?? (await walletAddress(wallet));
-  const signature = isAccount(wallet)
-    ? await attempt(() => wallet.signTypedData(data))
-    : await attempt(() =>
-        wallet.request({
-          method: 'eth_signTypedData_v4',
-          params: [payer, providerJson(data)],
-        }),
-      );
+  const signature = await attempt(() => asPlain(wallet).sign(data));
   if (!isHex(signature) || signature.length < 132) {
     throw new SigningError('the wallet returned something that is not a signature');
   }
@@ -134,6 +228,7 @@ function providerJson(data: SignedData): string {
   );
 }
 
+/** What the wallet gives; what it throws is a refusal to sign. */
 async function attempt(ask: () => Promise<unknown>): Promise<unknown> {
   try {
     return await ask();
