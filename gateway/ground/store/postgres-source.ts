@@ -66,7 +66,7 @@ export async function openPostgresSource(url: string): Promise<BookSource> {
 async function postgresMigrations(ask: Ask): Promise<readonly string[]> {
   const found = await ask(`select to_regclass('schema_migrations')::text as name`);
   const [row] = found.rows as { name: string | null }[];
-  if (!row || row.name === null) return [];
+  if (typeof row?.name !== 'string') return [];
   const { rows } = await ask('select name from schema_migrations order by name');
   return (rows as { name: string }[]).map(({ name }) => name);
 }
