@@ -55,11 +55,11 @@ export function jobDirectory(
  */
 export async function doAlone<T>(directory: string, job: () => Promise<T>): Promise<T> {
   await mkdir(dirname(directory), { recursive: true });
-  const unlock = lock(`${directory}.lock`, `the job ${directory}`);
+  const held = lock(`${directory}.lock`, `the job ${directory}`);
   try {
     return await job();
   } finally {
-    unlock();
+    held.release();
   }
 }
 

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Store } from '../../ground/store/store.js';
 import type { AccountTables } from '../credits/schema.js';
-import { monthOf } from '../credits/movements.js';
+import { monthOf } from '../credits/month.js';
 import { percentilesOf, type Percentiles } from './percentiles.js';
 import type { UsageTables } from './schema.js';
 
