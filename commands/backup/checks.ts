@@ -23,7 +23,7 @@ export function openRestored(file: string): Promise<Store> {
 
 /** What must always hold. @throws BackupRefused with the first things that do not. */
 export async function checkRules(store: Store): Promise<void> {
-  const accounts = await openCredits(store, systemClock).reconcile();
+  const accounts = await openCredits(store, systemClock, systemRandom).reconcile();
   const faults = [
     ...accounts.map((id) => `the balance of account ${id} differs from its movements`),
     ...(await ledgerFaults(store)),

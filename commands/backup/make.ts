@@ -97,7 +97,7 @@ async function write(
 ): Promise<{ manifest: Manifest; notes: string[] }> {
   const { keys, madeAt, withSecrets } = given;
   const config = readConfig(environment, []);
-  const { DATA_DIR, DATABASE_URL, SEARCH_CORE_URL } = config;
+  const { DATA_DIR, DATABASE_URL, searchCoreUrls } = config;
   const notes: string[] = [];
   const source = await openBookSource(DATABASE_URL ?? join(DATA_DIR, DATABASE_FILE));
   const files: Manifest['files'] = [];
@@ -121,8 +121,8 @@ async function write(
   const indexDir = join(DATA_DIR, 'index');
   let index: Manifest['index'];
   if (!given.withIndex) notes.push('The index was left out.');
-  else if (SEARCH_CORE_URL !== undefined) {
-    notes.push('SEARCH_CORE_URL names a search-core of its own: back its index up where it is.');
+  else if (searchCoreUrls.length > 0) {
+    notes.push('The index lies where search-core runs: back it up there.');
   } else if (existsSync(indexDir)) {
     const copied = await copyIndex(indexDir, folder, keys);
     files.push(...copied.files);

@@ -13,6 +13,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'FACILITATOR_TOKEN',
   'QUOTE_SECRET',
   'SEARCH_CORE_URL',
+  'SEARCH_CORE_URLS',
 ]);
 
 /** Settings that name a file with a secret. */
