@@ -108,7 +108,9 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
       await ledger.release(payment.id, answer.code);
       return refused(requestId, answer);
     }
-    const reply = { body: answer.body, contentType: 'application/json', requestId };
+    const { body, generation } = answer;
+    const found = { ...(generation !== undefined && { generation }) };
+    const reply = { body, contentType: 'application/json', requestId, ...found };
     const served = await ledger.serve(payment.id, reply);
     place.leave();
     // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.

@@ -36,7 +36,7 @@ export async function openRooms(
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
   const packing = { store, keys: access.keys, sealing, ...ports };
   const packs = await stops.keep('packs', openPackAccess(config, packing));
-  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
+  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, sealing, ...ports };
   const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const settings = {

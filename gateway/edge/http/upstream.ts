@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse, Agent } from 'node:http';
 import { Socket } from 'node:net';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import type { SearchRequest } from '../../../search-core/contract.js';
+import { GENERATION_HEADER, type SearchRequest } from '../../../search-core/contract.js';
 import type { Log } from '../../ground/domain/ports.js';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
 import {
@@ -31,7 +31,8 @@ const IDLE_SOCKET_MS = 4_000;
 
 /** What one exchange with search-core came to. */
 type Exchange =
-  { kind: 'response'; status: number; body: Buffer } | { kind: 'fault'; code: string };
+  | { kind: 'response'; status: number; body: Buffer; generation: number | undefined }
+  | { kind: 'fault'; code: string };
 
 /**
  * The proxy to search-core. The request that the proxy forwards is ours, not the caller's: it
@@ -125,10 +126,18 @@ function collect(response: IncomingMessage, bytesMax: number, done: (exchange: E
     }
   });
   response.on('end', () => {
-    done({ kind: 'response', status: response.statusCode ?? 0, body: Buffer.concat(chunks) });
+    const generation = generationOf(response);
+    const body = Buffer.concat(chunks);
+    done({ kind: 'response', status: response.statusCode ?? 0, body, generation });
   });
   response.on('close', () => done({ kind: 'fault', code: 'TRUNCATED' }));
   response.on('error', () => done({ kind: 'fault', code: 'TRUNCATED' }));
+}
+
+/** Undefined where search-core does not say: an index of another maker, or an older one. */
+function generationOf({ headers }: IncomingMessage): number | undefined {
+  const text = headers[GENERATION_HEADER];
+  return typeof text === 'string' && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 interface Failed {
@@ -158,7 +167,9 @@ function judge(
   }
   const checked = checkAnswer(parseJson(exchange.body), request, context.requestId);
   if ('fault' in checked) return failed(checked.fault, refuse('upstream_error', BROKEN));
-  return { kind: 'answer', body: exchange.body, resultCount: checked.resultCount };
+  const { body, generation } = exchange;
+  const { resultCount } = checked;
+  return { kind: 'answer', body, resultCount, ...(generation !== undefined && { generation }) };
 }
 
 const BUSY = 'The search engine is busy. Nothing was charged; send the request again.';

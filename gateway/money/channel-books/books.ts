@@ -149,11 +149,12 @@ export class ChannelBooks {
   async charge(
     voucher: HeldVoucher & Pick<CheckedVoucher, 'price'>,
     body: Uint8Array,
+    generation?: number,
   ): Promise<ChargedVoucher | undefined> {
     const { clock } = this.parts;
     try {
       return await this.#write(voucher, (tx: ChannelTx) =>
-        chargeVoucher(tx, voucher, body, BigInt(clock.now())),
+        chargeVoucher(tx, voucher, { body, generation }, BigInt(clock.now())),
       );
     } catch (error) {
       if (error instanceof NotHeld) return undefined;

@@ -77,7 +77,7 @@ export class NotHeld extends Error {}
 export async function chargeVoucher(
   tx: ChannelTx,
   voucher: HeldVoucher & { readonly price: bigint },
-  body: Uint8Array | null,
+  reply: { readonly body: Uint8Array | null; readonly generation: number | undefined },
   now: bigint,
 ): Promise<ChargedVoucher> {
   const { channelId, price } = voucher;
@@ -97,7 +97,8 @@ export async function chargeVoucher(
   const row = await own(tx, voucher)
     .set({
       charged_at: now,
-      reply_body: body,
+      reply_body: reply.body,
+      reply_generation: reply.generation === undefined ? null : BigInt(reply.generation),
       charged_after: channel.charged,
       balance_after: channel.balance,
       claimed_after: channel.claimed,
@@ -122,11 +123,13 @@ export async function completeDeposit(
   if (voucher.payment_id === null) return undefined;
   const payment = await tx
     .selectFrom('payments')
-    .select(['settled_at', 'preconfirmed_at', 'reply_body'])
+    .select(['settled_at', 'preconfirmed_at', 'reply_body', 'reply_generation'])
     .where('id', '=', voucher.payment_id)
     .executeTakeFirst();
   if (!payment || (payment.settled_at ?? payment.preconfirmed_at) === null) return undefined;
   const { request_id: requestId, price } = voucher;
   const held = { channelId, cumulative, requestId, price };
-  return chargeVoucher(tx, held, payment.reply_body, now);
+  const { reply_body: body, reply_generation: generation } = payment;
+  const reply = { body, generation: generation === null ? undefined : Number(generation) };
+  return chargeVoucher(tx, held, reply, now);
 }
