@@ -44,6 +44,7 @@ const ROOMS = {
     console: ['http'],
     front: ['http', 'console'],
     oauth: ['http', 'console'],
+    faces: ['http'],
   },
 };
 

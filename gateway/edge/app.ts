@@ -1,9 +1,10 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { referenceRoutes } from './console/reference/routes.js';
 import type { Log, Random } from '../ground/domain/ports.js';
-import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
+import { refuse, type Refusal } from '../ground/domain/refusal.js';
 import { createCors } from './http/cors.js';
 import { nameHome, sendRefusal } from './http/error-reply.js';
+import { expectedRefusal, INTERNAL_ERROR } from './http/failure.js';
 import type { HealthRoutes } from './http/ops.js';
 import { openApiRoute } from './http/openapi-route.js';
 import { assignRequestId, requestIdOf } from './http/request-id.js';
@@ -81,21 +82,14 @@ function handleBug(log: Log): ErrorRequestHandler {
     }
     log.error({ err: error, requestId }, 'a request failed by a bug');
     if (response.headersSent) response.destroy();
-    else sendRefusal(response, BUG, requestId);
+    else sendRefusal(response, INTERNAL_ERROR, requestId);
   };
 }
-
-const BUG = refuse(
-  'internal_error',
-  'Something went wrong on our side and nothing was charged for it. Send the same request again.',
-);
 
 /** Errors that are no bugs: a path that cannot be decoded, and a database out of reach. */
 function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof URIError) {
     return refuse('malformed_request', 'The path isn’t valid.');
   }
-  if (error instanceof Error && 'refusal' in error && isRefusal(error.refusal))
-    return error.refusal;
-  return undefined;
+  return expectedRefusal(error);
 }

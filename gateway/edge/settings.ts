@@ -9,6 +9,8 @@ export const EDGE_SETTINGS = {
   PORT: integer(0, 65_535, 4020),
   /** Port of the API: keys only. */
   API_PORT: integer(0, 65_535, 4021),
+  /** Port of the faces, which speak other search services' languages; closed unless set. */
+  FACES_PORT: wholeNumber(0, 65_535).optional(),
   /** Port of the operator's face: metrics and health; always on loopback unless OPS_HOST says. */
   OPS_PORT: integer(0, 65_535, 4022),
   OPS_HOST: z.string().default('127.0.0.1'),

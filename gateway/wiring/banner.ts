@@ -5,6 +5,8 @@ export interface BannerFacts {
   readonly gatewayUrl: string;
   readonly apiUrl: string;
   readonly opsUrl: string;
+  /** Where hosts search in other services' languages; absent unless FACES_PORT is set. */
+  readonly facesUrl?: string;
   readonly dataDir: string;
   readonly database: string;
   readonly priceUsd: string;
@@ -17,6 +19,7 @@ export interface BannerFacts {
 /** What a person reads after `npm start`: where it is, what to try next, where the data lives. */
 export function banner(facts: BannerFacts): string {
   const gateway = namedUrl(facts.gatewayUrl);
+  const { facesUrl } = facts;
   const lines = [
     '',
     `  search402 is running at ${gateway}`,
@@ -28,6 +31,9 @@ export function banner(facts: BannerFacts): string {
     '',
     `    keys or payments   ${gateway}/search`,
     `    keys only          ${namedUrl(facts.apiUrl)}/search`,
+    ...(facesUrl === undefined
+      ? []
+      : [`    for other hosts    ${namedUrl(facesUrl)}  (SearXNG, Tavily, Brave)`]),
     `    metrics, health    ${namedUrl(facts.opsUrl)}/metrics, /readyz`,
     `    price              ${facts.priceUsd} USD a search`,
     `    data               ${facts.dataDir} (database: ${facts.database})`,

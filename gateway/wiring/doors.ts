@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { Router } from 'express';
 import { createApp } from '../edge/app.js';
 import { frontRoutes } from '../edge/front/routes.js';
+import { claimsKey } from '../edge/faces/keys.js';
+import { createFaces, facesRefusals } from '../edge/faces/listener.js';
 import { createDoor } from '../edge/http/door.js';
 import { healthRoutes, opsApp } from '../edge/http/ops.js';
 import { channelRoutes } from '../edge/http/channel-routes.js';
@@ -76,8 +78,8 @@ export async function openDoors(
     ...(proofs && { didDocument: proofs.document }),
     isReady: async () => (await health.check()).keys,
     index: indexState(clock, {
-      url: core.url,
-      ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
+      nodes: core.nodes,
+      ...(config.searchCoreUrls.length === 0 && { indexDir: join(config.DATA_DIR, 'index') }),
     }),
   });
   const { refund } = payments;
@@ -111,7 +113,8 @@ export async function openDoors(
     });
   const open = async (
     listener: RequestListener,
-    setting: 'PORT' | 'API_PORT' | 'OPS_PORT',
+    setting: 'PORT' | 'API_PORT' | 'OPS_PORT' | 'FACES_PORT',
+    port: number,
     host: string,
   ) => {
     const limits = {
@@ -121,19 +124,27 @@ export async function openDoors(
       trustedProxies,
     };
     const server = createBoundedServer(listener, limits, random);
-    const actual = await listen(server, config[setting], host).catch((error: unknown) => {
-      throw listenFault(error, { setting, port: config[setting], host });
+    const actual = await listen(server, port, host).catch((error: unknown) => {
+      throw listenFault(error, { setting, port, host });
     });
     return { server, url: `http://${reachable(host)}:${actual}` };
   };
-  const doorOf = (face: Face) =>
-    createDoor({ listener: appFor(face), work: access.unpaid, random, clock, trustedProxies });
-  const ops = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_HOST);
+  const door = { work: access.unpaid, random, clock, trustedProxies };
+  const doorOf = (face: Face) => createDoor({ listener: appFor(face), ...door });
+  const openFaces = async (port: number) => {
+    const listener = createFaces({ search, bodyLimits, trustedProxies, clock, random, log });
+    const manners = { claimsKey, writeRefusal: facesRefusals(clock) };
+    return open(createDoor({ listener, ...door, ...manners }), 'FACES_PORT', port, config.HOST);
+  };
+  const ops = await open(opsApp(health, metrics), 'OPS_PORT', config.OPS_PORT, config.OPS_HOST);
   stops.add('operator’s door', (leftMs) => drain(ops.server, Math.min(leftMs(), OPS_DRAIN_MS)));
-  const api = await open(doorOf('api'), 'API_PORT', config.HOST);
+  const api = await open(doorOf('api'), 'API_PORT', config.API_PORT, config.HOST);
   stops.add('keys’ door', (leftMs) => drain(api.server, leftMs()));
-  const gateway = await open(doorOf('gateway'), 'PORT', config.HOST);
-  const doors = [api.server, gateway.server];
+  const { FACES_PORT } = config;
+  const faces = FACES_PORT === undefined ? undefined : await openFaces(FACES_PORT);
+  if (faces) stops.add('faces', (leftMs) => drain(faces.server, leftMs()));
+  const gateway = await open(doorOf('gateway'), 'PORT', config.PORT, config.HOST);
+  const doors = [api.server, gateway.server, ...(faces ? [faces.server] : [])];
   stops.add('doors', async (leftMs) => {
     health.drain();
     for (const server of doors) closeAfterReplies(server);
@@ -141,7 +152,12 @@ export async function openDoors(
     await clock.sleep(config.DRAIN_DELAY_MS);
     await Promise.all(doors.map((server) => drain(server, leftMs())));
   });
-  return { gatewayUrl: gateway.url, apiUrl: api.url, opsUrl: ops.url };
+  return {
+    gatewayUrl: gateway.url,
+    apiUrl: api.url,
+    opsUrl: ops.url,
+    ...(faces && { facesUrl: faces.url }),
+  };
 }
 
 /** Where something on this machine reaches a listener: every address is none to connect to. */

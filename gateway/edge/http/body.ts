@@ -24,6 +24,17 @@ export async function readJsonBody(
   return parseJson(bytes);
 }
 
+/** Reads a form (`application/x-www-form-urlencoded`, WHATWG URL 5.1) within the same limits. */
+export async function readFormBody(
+  request: IncomingMessage,
+  limits: BodyLimits,
+): Promise<URLSearchParams | Refusal> {
+  const bytes = await readBytes(request, limits);
+  return bytes instanceof Uint8Array
+    ? new URLSearchParams(Buffer.from(bytes).toString('utf8'))
+    : bytes;
+}
+
 function checkMediaType(request: IncomingMessage): Refusal | undefined {
   const [type = '', ...parameters] = (request.headers['content-type'] ?? '').split(';');
   const charset = parameters

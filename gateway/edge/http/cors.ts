@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import type { Request, RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
 
 /** `Date` as well: pages whose clock is wrong sign payments by the server's. */
 const EXPOSED = [
@@ -28,7 +28,7 @@ const FIELD_NAMES = /^[!#$%&'*+.^_`|~0-9A-Za-z, \t-]{1,2048}$/;
  * `Access-Control-Expose-Headers`, tracers `traceparent`, generated SDKs a dozen of their own. A
  * header that means nothing here is not looked at, and a cookie never is.
  */
-export function allowedHeaders(request: Request): string {
+export function allowedHeaders(request: IncomingMessage): string {
   const asked = request.headers['access-control-request-headers'];
   return typeof asked === 'string' && FIELD_NAMES.test(asked) ? asked : USUAL;
 }
@@ -40,7 +40,7 @@ export function showToPages(response: ServerResponse): void {
 }
 
 /** Whether a browser asks, for a page, what the page may send (Fetch standard, 4.9). */
-export function isPreflight({ method, headers }: Request): boolean {
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && 'access-control-request-method' in headers;
 }
 
@@ -48,7 +48,11 @@ export function isPreflight({ method, headers }: Request): boolean {
 const REMEMBERED_SECONDS = 86_400;
 
 /** Ends the reply to a preflight. `methods` as in `Access-Control-Allow-Methods`. */
-export function answerPreflight(request: Request, response: ServerResponse, methods: string): void {
+export function answerPreflight(
+  request: IncomingMessage,
+  response: ServerResponse,
+  methods: string,
+): void {
   response.setHeader('Access-Control-Allow-Methods', methods);
   response.setHeader('Access-Control-Allow-Headers', allowedHeaders(request));
   response.setHeader('Access-Control-Max-Age', String(REMEMBERED_SECONDS));

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { UnpaidWork } from '../../customers/limits/unpaid.js';
 import type { Clock, Random } from '../../ground/domain/ports.js';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
-import { OneByOne } from '../../ground/one-by-one.js';
+import { FewByFew } from '../../ground/few-by-few.js';
 import type { Socket } from 'node:net';
 import { addressName } from '../../customers/limits/address.js';
 import { clientAddress } from './client-address.js';
@@ -17,7 +17,25 @@ export interface DoorParts {
   readonly random: Random;
   readonly clock: Pick<Clock, 'defer'>;
   readonly trustedProxies: number;
+  /** Whether a request shows a key, or something in its place, where keys are taken. */
+  readonly claimsKey?: (request: IncomingMessage) => boolean;
+  /** Writes the refusal of a request that is not looked at; the connection ends with it. */
+  readonly writeRefusal?: WriteRefusal;
 }
+
+/** Ends a reply with a refusal, in the form that its caller reads. */
+export type WriteRefusal = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  refusal: Refusal,
+  requestId: string,
+) => void;
+
+/**
+ * Payments that come in together in one round of the event loop: they share a commit, and hold
+ * everybody else up for some milliseconds.
+ */
+const PAYMENTS_PER_ROUND = 8;
 
 /**
  * Looks at each request before anything else does: whether it is addressed as HTTP/1.1 asks, and
@@ -30,10 +48,12 @@ export function createDoor({
   random,
   clock,
   trustedProxies,
+  claimsKey = showsKey,
+  writeRefusal = writeOwnRefusal,
 }: DoorParts): RequestListener {
   const leaving = new WeakSet<Socket>();
   const delayFor = createDelays();
-  const payments = new OneByOne(clock);
+  const payments = new FewByFew(clock, PAYMENTS_PER_ROUND);
   return (request, response) => {
     // Further requests on a connection that is being ended are not looked at.
     if (leaving.has(request.socket)) return;
@@ -42,7 +62,13 @@ export function createDoor({
     const refusal = malformed ?? work.objection(address, claimsKey(request) ? 'key' : 'nobody');
     if (refusal) {
       leaving.add(request.socket);
-      const leave = () => turnAway(request, response, refusal, random.uuid());
+      const leave = () => {
+        if (response.destroyed) return;
+        const requestId = random.uuid();
+        response.setHeader('X-Request-Id', requestId);
+        response.setHeader('Connection', 'close');
+        writeRefusal(request, response, refusal, requestId);
+      };
       if (malformed) leave();
       else {
         const delay = delayFor(address);
@@ -107,7 +133,7 @@ function checkHost({ rawHeaders, httpVersion }: IncomingMessage): Refusal | unde
 const pathOf = ({ url = '/' }: IncomingMessage) => url.split('?', 1)[0] ?? '/';
 
 /** Whether a request shows a key, where keys are taken. Anybody can: see `UnpaidWork.objection`. */
-function claimsKey(request: IncomingMessage): boolean {
+function showsKey(request: IncomingMessage): boolean {
   if (request.headers.authorization === undefined) return false;
   const path = pathOf(request);
   return path === '/search' || path === '/mcp' || path.startsWith('/account');
@@ -145,15 +171,7 @@ function cpuMsOf(request: IncomingMessage): number {
 }
 
 /** Answers with as little work as can be, and closes: the next try has to connect again. */
-function turnAway(
-  request: IncomingMessage,
-  response: ServerResponse,
-  refusal: Refusal,
-  requestId: string,
-): void {
-  if (response.destroyed) return;
-  response.setHeader('X-Request-Id', requestId);
-  response.setHeader('Connection', 'close');
+const writeOwnRefusal: WriteRefusal = (request, response, refusal, requestId) => {
   if (pathOf(request) !== '/mcp') {
     // A page that may not read why it is refused takes this for a lost connection, and tries again.
     if (!/^\/(?:console|oauth)\//.test(pathOf(request))) showToPages(response);
@@ -169,4 +187,4 @@ function turnAway(
     'Retry-After': String(retryAfterSeconds),
   });
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
-}
+};

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js';
 import type { Face } from '../../search/caller.js';
@@ -76,7 +77,7 @@ function addressOf(request: Request): string {
 }
 
 /** Aborts when the caller closes its connection before it has the whole reply. */
-export function goneSignal(response: Response): AbortSignal {
+export function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => {
     if (!response.writableFinished) gone.abort();

@@ -8,6 +8,7 @@ import type { Log, Random } from '../../ground/domain/ports.js';
 import { isRefusal, refuse } from '../../ground/domain/refusal.js';
 import type { Credentials, Face } from '../../search/caller.js';
 import type { Search } from '../../search/pipeline.js';
+import { expectedRefusal } from '../http/failure.js';
 import { credentialsOf } from './payment.js';
 import {
   PAYMENT_EXTENSION,
@@ -120,9 +121,8 @@ async function call(
     if (reply.kind === 'results') onPaid();
     return toolResult(reply, parts.wire, binding);
   } catch (error) {
-    if (error instanceof Error && 'refusal' in error && isRefusal(error.refusal)) {
-      return refusalResult(error.refusal, requestId);
-    }
+    const refusal = expectedRefusal(error);
+    if (refusal) return refusalResult(refusal, requestId);
     parts.log.error({ err: error, requestId }, 'a tool call failed by a bug');
     return refusalResult(BUG, requestId);
   }
