@@ -50,7 +50,7 @@ export function createProofs(parts: {
       return kept.signer;
     },
     receipt: (receipt, delivered) => {
-      if (!delivered || 'errorReason' in receipt) return undefined;
+      if (!delivered || 'errorReason' in receipt || 'unsettled' in receipt) return undefined;
       const { body, sold } = delivered;
       const facts = { resourceUrl, issuedAt: toSeconds(sold.at), body, ...sold };
       return { [OFFER_RECEIPT]: signedReceipt(sign, receipt, facts) };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PaymentRequirements } from '@x402/core/types';
-import type { Receipt } from './receipt.js';
+import type { PaidReceipt } from './receipt.js';
 import { network } from './terms.js';
 
 /** Signed offers and receipts (x402 extension `offer-receipt`, format `jws`). */
@@ -73,7 +73,7 @@ export interface SoldFacts {
  */
 export function signedReceipt(
   sign: OfferSigner['sign'],
-  receipt: Exclude<Receipt, { errorReason: string }>,
+  receipt: PaidReceipt,
   sold: SoldFacts,
 ): object {
   const { resourceUrl, issuedAt, binding, body, generation } = sold;
@@ -92,7 +92,7 @@ export function signedReceipt(
 }
 
 /** A voucher has no transaction of its own: its channel is named instead. */
-function paidBy(receipt: Exclude<Receipt, { errorReason: string }>) {
+function paidBy(receipt: PaidReceipt) {
   if ('transaction' in receipt) {
     return { transaction: receipt.transaction, amount: receipt.amount.toString() };
   }

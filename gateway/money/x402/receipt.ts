@@ -11,6 +11,8 @@ export type Receipt = {
 } & (
   | { readonly transaction: TransactionHash; readonly amount: UsdcUnits }
   | ChannelReceipt
+  /** Nothing was charged, on purpose: the authorization was not used. */
+  | { readonly unsettled: 'no_results' }
   | {
       /** The x402 reason. */
       readonly errorReason: string;
@@ -18,6 +20,9 @@ export type Receipt = {
       readonly transaction?: TransactionHash;
     }
 );
+
+/** The receipt of a payment that was made. */
+export type PaidReceipt = Exclude<Receipt, { errorReason: string } | { unsettled: string }>;
 
 /** What a payment did in its payer's channel. */
 export interface ChannelReceipt {
@@ -39,6 +44,7 @@ export function settleResponse(receipt: Receipt, extensions?: ReceiptExtensions)
 
 function bareResponse(receipt: Receipt): SettleResponse {
   const common = { network: network(receipt.chainId), payer: receipt.payer };
+  if ('unsettled' in receipt) return { success: true, transaction: '', amount: '0', ...common };
   if ('channel' in receipt) return { ...common, ...channelResponse(receipt) };
   return 'errorReason' in receipt
     ? {
