@@ -80,9 +80,17 @@ function isLostDeposit(parts: CheckParts, wallet: ChannelWallet): boolean {
   return isLost;
 }
 
+/** Whether a deposit of this payer was given back or failed, and its voucher with it. */
+const hasLostDeposit = ({ disk }: CheckParts, { config }: ChannelWallet): boolean =>
+  disk.query(
+    `select 1 from payments where payer = '${config.payer}'
+      and (failed_at is not null or released_at is not null) limit 1`,
+  ).length > 0;
+
 /**
  * C4: claimed ≤ charged ≤ highest signed ≤ deposited − refunded − withdrawn. What was signed and not
- * charged leaves with a refund or a withdrawal: then the last one holds for what was charged.
+ * charged leaves with a refund or a withdrawal, or never came, with its deposit: then the last one holds
+ * for what was charged.
  * C5: the contract takes the kept signature for everything that is not claimed yet.
  */
 async function checkMoney(parts: CheckParts, wallet: ChannelWallet, books: Books): Promise<void> {
@@ -92,6 +100,7 @@ async function checkMoney(parts: CheckParts, wallet: ChannelWallet, books: Books
   const { charged, signed, signature } = books;
   const hasLeft =
     refundNonce > 0n ||
+    hasLostDeposit(parts, wallet) ||
     [...parts.customers.finished.values()].some((one) => one.wallet.name === wallet.name);
   if (isLostDeposit(parts, wallet)) return;
   const broken = brokenInvariants({
