@@ -78,7 +78,7 @@ describe('a text', () => {
   test.each([
     [
       'tag characters, which write ASCII unseen',
-      at(...[...SECRET].map((char) => 0xe0000 + char.charCodeAt(0))),
+      at(...Array.from(SECRET, (char) => 0xe0000 + char.charCodeAt(0))),
     ],
     ['variation selectors, which write any byte', range(0xfe00, 0xfe0f) + range(0xe0100, 0xe01ef)],
     [
