@@ -38,6 +38,7 @@ export class Commits {
   batch = new Batch();
   private sinceMs: number | undefined;
   private flushing: Promise<void> | undefined;
+  private failure: { readonly reason: unknown } | undefined;
 
   constructor(
     private readonly ports: CommitPorts,
@@ -49,7 +50,8 @@ export class Commits {
   /** Resolves when the books may be written: not while a batch is on its way. */
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.flushing) await this.flushing;
+    while (this.flushing || this.isFull) await (this.flushing ?? this.flush());
+    if (this.failure) throw this.failure.reason;
   }
 
   /** Something was written to the books, maybe to the batch too. */
@@ -62,18 +64,33 @@ export class Commits {
   }
 
   async flushIfDue(): Promise<void> {
+    if (this.failure) throw this.failure.reason;
     if (this.sinceMs === undefined) return;
-    const { waitMs, pages, length } = this.limits;
-    const isFull = this.batch.size >= pages || this.batch.length >= length;
-    if (isFull || this.ports.nowMs() - this.sinceMs >= waitMs) await this.flush();
+    const isTime = this.ports.nowMs() - this.sinceMs >= this.limits.waitMs;
+    if (isTime || this.isFull) await this.flush();
   }
 
-  /** Commits what there is: first the index, then the books. */
+  private get isFull(): boolean {
+    return this.batch.size >= this.limits.pages || this.batch.length >= this.limits.length;
+  }
+
+  /** Commits what there is: first the index, then the books. @throws for good once it failed */
   flush(): Promise<void> {
-    this.flushing ??= this.commit().finally(() => {
-      this.flushing = undefined;
-    });
+    if (this.failure) return Promise.reject(this.failure.reason);
+    this.flushing ??= this.commit()
+      .catch((reason: unknown) => {
+        this.failure = { reason };
+        throw reason;
+      })
+      .finally(() => {
+        this.flushing = undefined;
+      });
     return this.flushing;
+  }
+
+  /** Whether nothing can be committed any more. */
+  get hasFailed(): boolean {
+    return this.failure !== undefined;
   }
 
   private async commit(): Promise<void> {

@@ -9,11 +9,12 @@ import { doAlone } from '../spool.js';
 import { enforceBlocklist, findLostPages } from './audit.js';
 import { Books } from './books.js';
 import { Commits, lastStamp, noteStamp } from './commits.js';
+import { Folders } from './folders.js';
 import type { LivingSink } from './living-sink.js';
 import { RobotsCache } from './robots-cache.js';
 import { Scope } from './scope.js';
 import { nameSources } from './source-books.js';
-import { readSources, type Source } from './sources.js';
+import { readSources, type Source, type SourceOf } from './sources.js';
 import { countBooks, statusFile, writeStatus } from './status.js';
 import { Turns } from './turns.js';
 import { Watch } from './watch.js';
@@ -74,17 +75,27 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     sink,
     blocklistFile: blocklistFile(index),
     ...ports,
-    beforeCommit: () => turns.save(),
+    beforeCommit: () => {
+      turns.save();
+      folders.save();
+    },
     onCommitted: ({ pages, waitedMs }) => {
       state.indexPages = pages;
       state.waitedMs = waitedMs;
     },
   });
+  const folders = new Folders({
+    books,
+    commits,
+    pool,
+    signal: ports.signal,
+    problem: (name, text) => state.problem(name, text),
+  });
   const nowSeconds = (): number => Math.floor(ports.nowMs() / 1_000);
   const named = (): void => {
     state.sources = nameSources(books, sources, nowSeconds());
     scope.use(state.sources);
-    scope.addSeeds(nowSeconds());
+    scope.addSeeds(sources.commonCrawl, nowSeconds());
     turns.reload();
     commits.note();
   };
@@ -112,6 +123,7 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
       if (lost > 0) ports.say(`${lost} pages left the index by another hand: they are due again`);
       turns.reload();
     }
+    folders.look(foldersOf(state.sources));
     state.writeStatus(() => countBooks(books, state.sources, nowSeconds()), watch.fetches);
   };
   const watch: Watch = new Watch({
@@ -126,10 +138,12 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     ...ports,
     onTick,
     isOnce: options.isOnce,
-    isBusyElsewhere: () => false,
+    isBusyElsewhere: () => folders.isBusy,
   });
   try {
     await watch.run();
+    await folders.end();
+    await commits.flush();
     await sink.close();
     noteStamp(books, sink.stamp);
     books.commit();
@@ -142,6 +156,14 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     books.rollback();
     books.close();
   }
+}
+
+function foldersOf(sources: ReadonlyMap<number, Source>): Map<number, SourceOf<'warc' | 'jsonl'>> {
+  const folders = new Map<number, SourceOf<'warc' | 'jsonl'>>();
+  for (const [id, source] of sources) {
+    if (source.kind === 'warc' || source.kind === 'jsonl') folders.set(id, source);
+  }
+  return folders;
 }
 
 /** What changes while a watch runs, beside the books. */
@@ -182,7 +204,9 @@ class Running {
     }
   }
 
+  /** Notes what the operator should mend, and says it once; an empty text says that it is mended. */
   problem(name: string, text: string): void {
+    if (this.problems.get(name) === text) return;
     if (text === '') this.problems.delete(name);
     else {
       this.problems.set(name, text);

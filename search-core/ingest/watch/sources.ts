@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { parsePattern } from '../blocked/pattern.js';
 import { IngestError } from '../load.js';
 import { canonicalUrl } from '../url.js';
+import { queryOf } from './captures-query.js';
 
 const webAddress = z.string().transform((text, context) => {
   const url = canonicalUrl(text);
@@ -16,6 +17,9 @@ const webAddress = z.string().transform((text, context) => {
 const pattern = z
   .string()
   .refine((text) => parsePattern(text) !== undefined, { message: 'is not a host or a pattern' });
+
+const isAnswerable = (text: string): boolean => queryOf(text) !== undefined;
+const NO_HOST = { message: 'names no host or beginning of an address to look up' };
 
 /** What every source of pages on the web may limit. */
 const limits = {
@@ -40,7 +44,7 @@ const source = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('common-crawl'),
     /** Hosts or patterns whose pages are wanted. */
-    patterns: z.array(pattern).min(1).max(1_000),
+    patterns: z.array(pattern.refine(isAnswerable, NO_HOST)).min(1).max(1_000),
     /** `CC-MAIN-2026-43`; without it the newest crawl. */
     crawl: z
       .string()
@@ -84,6 +88,7 @@ const file = z.strictObject({
 type Parsed = z.infer<typeof file>;
 /** A source and its name, which is the same in the next file if it is the same source. */
 export type Source = Parsed['sources'][number] & { readonly name: string };
+export type SourceOf<Kind extends Source['kind']> = Extract<Source, { kind: Kind }>;
 
 export interface Sources {
   readonly sources: readonly Source[];

@@ -1,8 +1,9 @@
 /** `npm run index -- watch`: keeps an index fresh from the sources of one file, until it is stopped. */
 import type { Fetcher } from '../crawl/fetch.js';
 import { canonicalUrl } from '../url.js';
-import type { AddressKind, Books } from './books.js';
-import { look, type LookPorts, type LookResult } from './look.js';
+import type { AddressKind } from './address.js';
+import type { Books } from './books.js';
+import { look, lookAtArchive, type LookPorts, type LookResult } from './look.js';
 import type { RobotsCache } from './robots-cache.js';
 import type { Scope } from './scope.js';
 import type { Sources } from './sources.js';
@@ -127,6 +128,13 @@ export class Watch {
     readonly delayMs: number;
   }> {
     const { looking, sources, robots: cache } = this.parts;
+    const source = this.parts.scope.source(known.source);
+    if (source?.kind === 'common-crawl') {
+      // An interface for programs that the operator named: robots.txt is about pages.
+      const { commonCrawl, politenessOf } = sources();
+      const result = await lookAtArchive(known, source, commonCrawl, looking);
+      return { result, delayMs: politenessOf(hostName).delayMs };
+    }
     const { origin, pathname, search } = new URL(known.url);
     const { robots: asked, isFresh } = cache.of(origin);
     const robots = await asked;
