@@ -136,17 +136,16 @@ const ALL_PARTS: PickParts = (words) => ({ from: 0, to: words.length });
 export class StoredReader {
   private readonly offsets: Float64Array;
   private readonly blocks: number;
-  private readonly file: InputFile;
 
+  /** @param file the packed texts, open; closed with this */
   constructor(
-    directory: Directory,
+    private readonly file: InputFile,
     private readonly segment: string,
     pages: SharedFile,
   ) {
     pages.ensureAll();
     this.blocks = pages.length / 16 - 1;
     this.offsets = new Float64Array(pages.handle.memory, 0, pages.length / 8);
-    this.file = directory.open(`${segment}.text`);
   }
 
   /**
