@@ -184,6 +184,8 @@ async function watch(options: Options): Promise<number> {
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  // A parent that started this process takes it along when it dies.
+  process.once('disconnect', onSignal);
   const pool = createExtractPool();
   try {
     const setting = process.env.SEARCH_CORE_OPENSEARCH;
@@ -214,7 +216,7 @@ async function watch(options: Options): Promise<number> {
     return failed(error);
   } finally {
     await pool.close();
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('disconnect', onSignal);
   }
 }
 

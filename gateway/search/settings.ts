@@ -13,6 +13,8 @@ export const SEARCH_SETTINGS = {
     .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))])
     .pipe(z.array(coreUrl).min(1).max(64))
     .optional(),
+  /** File that names what keeps the index fresh; with it a watch runs beside search-core. */
+  WATCH_SOURCES: z.string().min(1).optional(),
   /** Milliseconds for one search. */
   UPSTREAM_TIMEOUT_MS: integer(50, 60_000, 5000),
 } as const;

@@ -19,18 +19,33 @@ interface Piece {
   readonly transform: readonly number[];
 }
 
+/** What is used of pdf.js: its own types need the browser's type library. */
+interface PdfDocument {
+  readonly numPages: number;
+  getPage(number: number): Promise<{
+    getTextContent(): Promise<{ readonly items: readonly object[] }>;
+    cleanup(): void;
+  }>;
+  getMetadata(): Promise<{ readonly info: object }>;
+}
+
+const openDocument = getDocumentProxy as unknown as (
+  bytes: Uint8Array,
+  options: { readonly verbosity: number; readonly isEvalSupported: boolean },
+) => Promise<PdfDocument>;
+
 /**
  * Reads a PDF. Not bounded in time: call it where it can be stopped.
  * @throws whatever the library throws on damaged or encrypted files
  */
 export async function extractPdf(bytes: Uint8Array): Promise<ExtractedPage> {
-  const document = await getDocumentProxy(bytes, { verbosity: 0, isEvalSupported: false });
+  const document = await openDocument(bytes, { verbosity: 0, isEvalSupported: false });
   const parts: string[] = [];
   let length = 0;
   for (let number = 1; number <= Math.min(document.numPages, SHEETS_MAX); number += 1) {
     const sheet = await document.getPage(number);
     const { items } = await sheet.getTextContent();
-    const text = textOf(items.filter((item): item is Piece & typeof item => 'str' in item));
+    const text = textOf(items.filter((item): item is Piece => 'str' in item));
     parts.push(text);
     length += text.length;
     sheet.cleanup();

@@ -38,7 +38,7 @@ export class Commits {
   batch = new Batch();
   private sinceMs: number | undefined;
   private flushing: Promise<void> | undefined;
-  private failure: { readonly reason: unknown } | undefined;
+  private failure: Error | undefined;
 
   constructor(
     private readonly ports: CommitPorts,
@@ -51,7 +51,7 @@ export class Commits {
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.flushing || this.isFull) await (this.flushing ?? this.flush());
-    if (this.failure) throw this.failure.reason;
+    if (this.failure) throw this.failure;
   }
 
   /** Something was written to the books, maybe to the batch too. */
@@ -64,7 +64,7 @@ export class Commits {
   }
 
   async flushIfDue(): Promise<void> {
-    if (this.failure) throw this.failure.reason;
+    if (this.failure) throw this.failure;
     if (this.sinceMs === undefined) return;
     const isTime = this.ports.nowMs() - this.sinceMs >= this.limits.waitMs;
     if (isTime || this.isFull) await this.flush();
@@ -76,11 +76,11 @@ export class Commits {
 
   /** Commits what there is: first the index, then the books. @throws for good once it failed */
   flush(): Promise<void> {
-    if (this.failure) return Promise.reject(this.failure.reason);
+    if (this.failure) return Promise.reject(this.failure);
     this.flushing ??= this.commit()
       .catch((reason: unknown) => {
-        this.failure = { reason };
-        throw reason;
+        this.failure = reason instanceof Error ? reason : new Error(String(reason));
+        throw this.failure;
       })
       .finally(() => {
         this.flushing = undefined;
@@ -99,6 +99,7 @@ export class Commits {
     if (this.batch.size > 0) {
       const { pages } = await this.intoIndex();
       noteStamp(books, sink.stamp);
+      note(books, 'pages', String(pages));
       onCommitted({ pages, waitedMs: nowMs() - this.sinceMs });
     }
     this.ports.beforeCommit();
@@ -125,11 +126,18 @@ export class Commits {
 }
 
 /** The index's stamp after the last commit of any run. */
-export function lastStamp(books: Books): string | undefined {
-  const row = books.one("SELECT value FROM notes WHERE name = 'stamp'");
-  return row && String(row.value);
+export const lastStamp = (books: Books): string | undefined => noted(books, 'stamp');
+
+/** The pages that the index held after the last commit of any run. */
+export const lastPages = (books: Books): number => Number(noted(books, 'pages') ?? 0);
+
+export const noteStamp = (books: Books, stamp: string): void => note(books, 'stamp', stamp);
+
+function note(books: Books, name: string, value: string): void {
+  books.run('INSERT OR REPLACE INTO notes (name, value) VALUES (?, ?)', name, value);
 }
 
-export function noteStamp(books: Books, stamp: string): void {
-  books.run("INSERT OR REPLACE INTO notes (name, value) VALUES ('stamp', ?)", stamp);
+function noted(books: Books, name: string): string | undefined {
+  const row = books.one('SELECT value FROM notes WHERE name = ?', name);
+  return row && String(row.value);
 }

@@ -107,7 +107,7 @@ function recordOf(
   if (!isRange || length > RECORD_BYTES_MAX) return undefined;
   const place = canonicalUrl(filename, data);
   // A file of another host is not what the operator named.
-  if (place === undefined || !place.startsWith(data)) return undefined;
+  if (!place?.startsWith(data)) return undefined;
   return { page, url: `${place}#${offset}-${length}` };
 }
 

@@ -8,7 +8,7 @@ import { IngestError } from '../load.js';
 import { doAlone } from '../spool.js';
 import { enforceBlocklist, findLostPages } from './audit.js';
 import { Books } from './books.js';
-import { Commits, lastStamp, noteStamp } from './commits.js';
+import { Commits, lastPages, lastStamp, noteStamp } from './commits.js';
 import { Folders } from './folders.js';
 import type { LivingSink } from './living-sink.js';
 import { RobotsCache } from './robots-cache.js';
@@ -63,9 +63,14 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
   const books = Books.open(`${index}.books.db`);
   const sink = ports.openSink(lastStamp(books));
   const blocklist = new LiveBlocklist(blocklistFile(index));
-  const fetcher = createFetcher({ ...ports, userAgent: USER_AGENT });
+  const fetcher = createFetcher({
+    resolve: ports.resolve,
+    isAllowedAddress: (address) => sources.isPrivateAllowed || ports.isAllowedAddress(address),
+    userAgent: USER_AGENT,
+  });
   const { pool } = ports;
   const state = new Running(options, ports);
+  state.indexPages = lastPages(books);
   const turns = new Turns(books, (host) => sources.politenessOf(host));
   const scope = new Scope(books, blocklist, (host, dueSeconds) =>
     turns.note(books.host(host), host, dueSeconds * 1_000),

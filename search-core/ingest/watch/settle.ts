@@ -41,13 +41,15 @@ interface Facts {
 
 /** Writes down what a look has shown, and queues what follows from it. */
 export function settle(
-  known: Known,
+  asked: Known,
   result: LookResult,
   nowSeconds: number,
   ports: SettlePorts,
 ): void {
   const { books, drop } = ports;
-  if (books.find(known) === undefined) return; // it was taken down meanwhile
+  // What the books say may have changed since it was asked for: taken down, or lost by the index.
+  const known = books.find(asked);
+  if (known === undefined) return;
   const write = (facts: Facts, isChanged: boolean): void => {
     const history = historyOf(known, nowSeconds, isChanged);
     const dueSeconds = nowSeconds + Math.max(1, nextInterval(history, ports.schedule));
@@ -78,6 +80,7 @@ export function settle(
       follow(known, result.links, nowSeconds, ports);
       return;
     case 'unchanged':
+      if (known.etag !== asked.etag || known.modified !== asked.modified) return;
       books.touch(known, unchangedAt(known, nowSeconds, ports.schedule));
       return;
     case 'links':

@@ -76,6 +76,8 @@ const file = z.strictObject({
   everyHost: host.default({}),
   /** Bounds of the time between two looks at a page, hours. */
   everyHours: interval.prefault({}),
+  /** Whether hosts in private networks and on this machine may be asked. */
+  allowPrivate: z.boolean().default(false),
   /** Where Common Crawl's index and its archives are. */
   commonCrawl: z
     .strictObject({
@@ -94,8 +96,9 @@ export interface Sources {
   readonly sources: readonly Source[];
   readonly schedule: { readonly intervalSecondsMin: number; readonly intervalSecondsMax: number };
   readonly commonCrawl: Parsed['commonCrawl'];
+  readonly isPrivateAllowed: boolean;
   /** What a host may be asked for. */
-  politenessOf(host: string): Politeness;
+  readonly politenessOf: (host: string) => Politeness;
 }
 
 export interface Politeness {
@@ -144,6 +147,7 @@ export function parseSources(text: string, path: string): Sources {
       intervalSecondsMax: everyHours.max * HOUR_SECONDS,
     },
     commonCrawl,
+    isPrivateAllowed: data.allowPrivate,
     politenessOf: (name) => {
       const own = Object.hasOwn(hosts, name) ? hosts[name] : undefined;
       return {
