@@ -20,6 +20,7 @@ export function startWatch(options: {
 }): { stop(): Promise<void> } {
   const { indexDir, sourcesFile, clock, log } = options;
   const stopping = new AbortController();
+  const isStopping = () => stopping.signal.aborted;
   const args = ['watch', '--index', indexDir, '--sources', sourcesFile];
   const launch = () => {
     const child = fork(CLI, args, {
@@ -44,11 +45,11 @@ export function startWatch(options: {
     for (let deaths = 0; ; deaths += 1) {
       const begun = clock.monotonicMs();
       const exit = await running.exited;
-      if (stopping.signal.aborted) return;
+      if (isStopping()) return;
       if (clock.monotonicMs() - begun > STEADY_MS) deaths = 0;
       log.error({ exit }, 'the watch of the index ended; starting it again');
       await clock.sleep(RESTART_DELAYS_MS[deaths] ?? 600_000, stopping.signal);
-      if (stopping.signal.aborted) return;
+      if (isStopping()) return;
       running = launch();
     }
   };
