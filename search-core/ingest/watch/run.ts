@@ -118,7 +118,8 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     const list = blocklist.now;
     if (list !== blocklistSeen) {
       blocklistSeen = list;
-      state.problem('blocklist', list.unread.map((name) => `the blocklist says ${name}`).join());
+      const unread = list.unread.map((name) => `the blocklist names nothing by "${name}"`);
+      state.problem('blocklist', unread.join('; '));
       await enforceBlocklist(auditing, list);
     }
     if (state.isTime('index', LOOK_AT_INDEX_MS) && (await sink.isForeign())) {
@@ -154,6 +155,7 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     books.commit();
     books.begin();
     const counts = countBooks(books, state.sources, nowSeconds());
+    state.writeStatusNow(counts, watch.fetches);
     return { looks: watch.fetches, addresses: counts.addresses, indexPages: state.indexPages };
   } finally {
     fetcher.close();
@@ -232,12 +234,16 @@ class Running {
 
   writeStatus(count: () => ReturnType<typeof countBooks>, looks: number): void {
     if (!this.isTime('status', this.statusMs)) return;
-    const atMs = this.ports.nowMs();
-    const seconds = (atMs - this.looks.atMs) / 1_000;
-    this.looks = { count: looks, atMs, perSecond: (looks - this.looks.count) / seconds };
     const begunMs = performance.now();
     const counts = count();
     this.statusMs = Math.max(STATUS_MS, (performance.now() - begunMs) * STATUS_SHARE);
+    this.writeStatusNow(counts, looks);
+  }
+
+  writeStatusNow(counts: ReturnType<typeof countBooks>, looks: number): void {
+    const atMs = this.ports.nowMs();
+    const seconds = (atMs - this.looks.atMs) / 1_000;
+    this.looks = { count: looks, atMs, perSecond: (looks - this.looks.count) / seconds };
     writeStatus(statusFile(this.options.index), {
       atMs,
       pid: process.pid,

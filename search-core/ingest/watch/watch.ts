@@ -80,6 +80,8 @@ export class Watch {
       }
       await this.wait(Math.min(next.waitMs, TICK_MS));
     }
+    // What is under way is asked for again by the next run: a stop waits for nobody.
+    if (signal.aborted) this.parts.looking.fetcher.close();
     await Promise.all(this.running);
     if (failure) throw failure.error;
     await commits.flush();
@@ -101,6 +103,7 @@ export class Watch {
     }
     this.fetches += 1;
     const { result, delayMs } = await this.lookAt(turn);
+    if (this.parts.signal.aborted) return;
     const pauseMs = result.kind === 'later' ? result.pauseMs : 0;
     const hostPauseMs = this.pauseOf(turn.hostName, result);
     turns.finish(turn, nowMs() + Math.max(delayMs, pauseMs, hostPauseMs));
