@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { Access } from './access.js';
-import { openAccounts } from '../customers/accounts/manage.js';
+import { openAccounts, type Accounts } from '../customers/accounts/manage.js';
 import { openOperations } from '../customers/accounts/operations.js';
 import { outboxMailer, readOutbox, smtpMailer } from '../customers/people/mail.js';
 import { prunePeople } from '../customers/people/prune.js';
@@ -59,6 +59,7 @@ export interface PeopleAccess {
   /** Sessions and memberships, for whoever else lets people sign in. */
   readonly people: People;
   readonly team: Team;
+  readonly accounts: Pick<Accounts, 'read'>;
   stop(): Promise<void>;
 }
 
@@ -133,6 +134,7 @@ export async function openPeopleAccess(
     meter: meterWith(recorder, clock),
     people,
     team,
+    accounts,
     stop: async () => {
       await housekeeping.stop();
       await recorder.flush();

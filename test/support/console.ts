@@ -11,6 +11,7 @@ import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
+import { playgroundPages } from '../../gateway/edge/console/playground/routes.js';
 import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../gateway/ground/domain/units.js';
@@ -117,10 +118,6 @@ export async function openConsoleWorld(
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);
-  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
-  const router = Router()
-    .use('/console', connectionPages(connections, guard, saying))
-    .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,
     meter: people.meter,
@@ -132,6 +129,13 @@ export async function openConsoleWorld(
     searchOnCredits: createKeyedSearch(access.credits),
     searchForPayment: noPayments,
   });
+  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
+  const { accounts } = people;
+  const playing = { ...ports, search, accounts, priceUnits: usdcUnits(50n), publicUrl: url };
+  const router = Router()
+    .use('/console', connectionPages(connections, guard, saying))
+    .use('/console', playgroundPages(playing, guard, saying))
+    .use(people.consoleAndAccount);
   const app = createApp({
     homeUrl: 'http://localhost:4020',
     face: 'gateway',

@@ -163,6 +163,7 @@ export function usageInsight(store: Store): UsageInsight {
           .select('usage_callers.key_id')
           .where('usage_callers.account_id', '=', accountId)
           .where('api_keys.id', 'is', null)
+          .where('usage_callers.key_id', 'like', 'oauth:%')
           .executeTakeFirst(),
       );
       return row !== undefined;

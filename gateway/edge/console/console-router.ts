@@ -11,7 +11,6 @@ import { mailSentPage } from './pages/mail-sent.js';
 import { operatorPage } from './pages/operator.js';
 import { operatorAccountPages } from './pages/operator-account.js';
 import { partsPage } from './pages/parts-page.js';
-import { playgroundPage } from './pages/playground.js';
 import { profilePages } from './pages/profile.js';
 import { requestPages } from './pages/requests.js';
 import { signUpPages } from './pages/sign-up.js';
@@ -47,7 +46,6 @@ export function consoleRouter(parts: ConsoleParts): Router {
   keyPages(router, parts, guard);
   usagePages(router, parts, guard);
   requestPages(router, parts, guard);
-  playgroundPage(router, parts, guard);
   connectPage(router, parts, guard);
   billingPages(router, parts, guard);
   teamPages(router, parts, guard);

@@ -116,10 +116,11 @@ inBrowser('the console in a real browser', () => {
 
     await page.getByRole('link', { name: 'Playground' }).click();
     await page.getByLabel('Query').fill('viem sign typed data');
-    await page.getByLabel(/API key/).fill(key);
-    await page.getByRole('button', { name: 'Search with the key' }).click();
-    await page.getByText('1 results in').waitFor();
-    expect(await page.locator('#results li').count()).toBe(1);
+    await page.getByRole('button', { name: 'Search for 1 credit' }).click();
+    await page.getByText('1 result in').waitFor();
+    expect(await page.locator('#results .hits li').count()).toBe(1);
+    expect(await page.locator('#results mark').first().innerText()).toBe('viem');
+    expect(new URL(page.url()).searchParams.get('q')).toBe('viem sign typed data');
 
     await until(async () => {
       // Usage is written in batches.

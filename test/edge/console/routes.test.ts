@@ -52,6 +52,7 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'GET /console/requests': 'session',
   'GET /console/requests/:id': 'session',
   'GET /console/playground': 'session',
+  'POST /console/playground': 'session',
   'GET /console/connect': 'session',
   'GET /console/applications': 'session',
   'POST /console/applications/:id/end': 'session',

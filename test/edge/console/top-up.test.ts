@@ -119,7 +119,7 @@ inBrowser('a wallet in a real browser', () => {
       await page.getByRole('button', { name: /^Pay .* USDC and search/ }).click();
       await page.getByText(/results in \d+ ms/).waitFor();
       expect(await page.locator('#results li').count()).toBeGreaterThan(0);
-      expect(await page.locator('#reply').innerText()).toContain('payment-response: ');
+      expect(await page.locator('#reply').innerText()).toContain('"transaction": "0x');
 
       // Who runs the service sees both kinds of revenue, the relayer and the index.
       await page.getByRole('link', { name: 'Operator' }).click();
