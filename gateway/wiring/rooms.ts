@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { freeSearches } from '../customers/limits/free-searches.js';
 import { createUpstream } from '../edge/http/upstream.js';
 import { formatUsd } from '../ground/domain/units.js';
@@ -15,12 +16,19 @@ import type { Ground, Surroundings } from './ground.js';
 import { openPackAccess } from './pack-access.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
+import { indexState } from './index-state.js';
 import { ownUrl } from './own-url.js';
 import { mcpAddresses } from './tool-access.js';
 
 /** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 const UPSTREAM_SOCKETS_MAX = 256;
+
+/** Where people look at transactions, by chain. */
+const EXPLORERS: Readonly<Record<number, string>> = {
+  8453: 'https://basescan.org',
+  84532: 'https://sepolia.basescan.org',
+};
 
 export type Rooms = Awaited<ReturnType<typeof openRooms>>;
 
@@ -39,6 +47,11 @@ export async function openRooms(
   const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
   const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
+  const index = indexState(clock, {
+    url: core.url,
+    ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
+  });
+  const explorerUrl = config.chain.kind === 'development' ? undefined : EXPLORERS[chain.chainId];
   const settings = {
     publicUrl,
     mcp: mcpAddresses(config),
@@ -55,20 +68,21 @@ export async function openRooms(
         contractWallets: config.CONTRACT_WALLETS,
       }),
     }),
+    ...(explorerUrl !== undefined && { explorerUrl }),
     priceUnits: config.PRICE_USD,
     packLifetimeMs: packs.lifetimeMs,
     bodyLimits,
   };
   const figures = async () => {
     const stateOf = ({ ready, detail }: PartHealth) => detail ?? (ready ? 'ready' : 'down');
-    const index = { name: 'Search index', value: stateOf(core.health()) };
+    const part = { name: 'Search index', value: stateOf(core.health()) };
     const rpc = { name: 'RPC endpoints', value: stateOf(chain.health()) };
     const { sold, revenue, owed } = await packs.holders.figures();
     const onPacks = [
       { name: 'Packs sold', value: `${sold} for ${formatUsd(revenue)} USDC` },
       { name: 'Searches owed on packs', value: String(owed) },
     ];
-    return [...payments.figures(), rpc, index, ...onPacks];
+    return [...payments.figures(), rpc, part, ...onPacks];
   };
   const people = await stops.keep(
     'people',
@@ -77,10 +91,18 @@ export async function openRooms(
       access,
       settings,
       { ...ports, sealing },
-      { topUpPayments: payments.topUps, figures },
+      {
+        topUpPayments: payments.topUps,
+        operator: {
+          figures,
+          index,
+          runwayHours: () => payments.runwayHours(),
+          ethUsd: config.ETH_USD,
+        },
+      },
     ),
   );
-  return { access, packs, payments, people, publicUrl, bodyLimits };
+  return { access, packs, payments, people, publicUrl, bodyLimits, index };
 }
 
 /** The searches: the pipeline for those who pay, and the front page's own. */

@@ -42,6 +42,7 @@ const topUpPayments: TopUpPayments = {
     return Promise.resolve(paid);
   },
   settled: () => Promise.resolve([]),
+  transactions: () => Promise.resolve(new Map()),
 };
 
 /** What a wallet extension puts into a page (EIP-1193), with a signature that is not checked. */

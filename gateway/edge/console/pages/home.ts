@@ -15,7 +15,7 @@ import { usdcUnits, type UsdcUnits } from '../../../ground/domain/units.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 /** Days from which the rate of spending is taken. */
-const RATE_DAYS = 7;
+export const RATE_DAYS = 7;
 const REQUESTS_SHOWN = 8;
 
 /** Home: what to do next, how long the balance lasts, and what has just happened. */

@@ -25,8 +25,8 @@ export function hits(
       const shown =
         description.length > lengthMax ? `${cut(description, lengthMax)}…` : description;
       const heading = /^https?:/.test(url)
-        ? html`<a href="${url}" rel="noreferrer nofollow">${title}</a>`
-        : title;
+        ? html`<a href="${url}" rel="noreferrer nofollow">${marked(title, words)}</a>`
+        : marked(title, words);
       return html`<li>
         <h3>${heading}</h3>
         <p class="url">${url}</p>
