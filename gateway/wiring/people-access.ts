@@ -17,7 +17,7 @@ import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
 import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
-import type { OperatorFacts } from '../edge/console/parts.js';
+import type { OperatorFacts, SearchNodeFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { UsdcUnits } from '../ground/domain/units.js';
 import type { Sealing } from '../ground/store/sealing.js';
@@ -82,6 +82,7 @@ export async function openPeopleAccess(
     topUpPayments?: TopUpPayments;
     /** For the operator's page, what only `main` knows. */
     operator?: KnownToMain;
+    searchNodes?: () => readonly SearchNodeFacts[];
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
@@ -92,7 +93,7 @@ export async function openPeopleAccess(
   const team = openTeam(store, clock, random);
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
   const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
-  const accounts = openAccounts(store, clock, access.keys);
+  const accounts = openAccounts(store, clock, access);
   const recorder = usageRecorder(store, clock, log);
   const payments = money.topUpPayments;
   const topUps =
@@ -122,6 +123,7 @@ export async function openPeopleAccess(
     operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
     ...(settings.explorerUrl !== undefined && { explorerUrl: settings.explorerUrl }),
     ...(money.operator && { operator: operatorFacts(store, money.operator) }),
+    ...(money.searchNodes && { searchNodes: money.searchNodes }),
     warnings: settings.warnings,
     isMailSent: smtpUrl !== undefined,
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),

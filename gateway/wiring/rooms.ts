@@ -11,6 +11,7 @@ import { createKeyedSearch } from '../search/keyed.js';
 import { observed } from '../search/observed.js';
 import { createSearch, type Search } from '../search/pipeline.js';
 import { openAccess } from './access.js';
+import { nodeFacts } from './node-facts.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import { openPackAccess } from './pack-access.js';
@@ -42,14 +43,15 @@ export async function openRooms(
   const publicUrl = config.PUBLIC_URL ?? ownUrl(config.HOST, config.PORT);
   const bodyLimits = { bytesMax: config.BODY_BYTES_MAX, timeoutMs: config.BODY_TIMEOUT_MS };
   const access = await stops.keep('access', openAccess(store, ports, config.ADDRESS_RATE));
-  const packing = { store, keys: access.keys, sealing, ...ports };
+  const { keys, credits } = access;
+  const packing = { store, keys, credits, sealing, ...ports };
   const packs = await stops.keep('packs', openPackAccess(config, packing));
   const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
   const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const index = indexState(clock, {
-    url: core.url,
-    ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
+    nodes: core.nodes,
+    ...(config.searchCoreUrls.length === 0 && { indexDir: join(config.DATA_DIR, 'index') }),
   });
   const explorerUrl = config.chain.kind === 'development' ? undefined : EXPLORERS[chain.chainId];
   const settings = {
@@ -99,6 +101,7 @@ export async function openRooms(
           runwayHours: () => payments.runwayHours(),
           ethUsd: config.ETH_USD,
         },
+        searchNodes: () => nodeFacts(core.nodes),
       },
     ),
   );
@@ -113,8 +116,10 @@ export function wireSearch(
   { log, stops }: Surroundings,
 ): { readonly search: Search; readonly freeSearch: FreeSearch } {
   const upstream = createUpstream({
-    url: core.url,
+    nodes: core.nodes,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    clock,
+    onTry: (node, ended) => metrics.searchTry(node, ended),
     bytesMax: ANSWER_BYTES_MAX,
     socketsMax: UPSTREAM_SOCKETS_MAX,
     log,

@@ -30,7 +30,7 @@ describe.each(ENGINES)('on %s', (name) => {
   afterAll(engine.stop);
   beforeEach(async () => {
     store = await openAccountStore(engine.location());
-    credits = openCredits(store, clock);
+    credits = openCredits(store, clock, realRandom);
     account = await givenAccount(store, { credits: 10 });
   });
   afterEach(async () => {

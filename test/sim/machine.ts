@@ -68,6 +68,8 @@ export class Machine {
   #lives = 0;
   #skewMs = 0;
   readonly #waiting = new Set<() => void>();
+  /** When processes died that had not been asked to stop. */
+  readonly deaths = new Map<string, number>();
 
   constructor(
     readonly name: string,
@@ -111,6 +113,7 @@ export class Machine {
     this.#process = process;
     process.onDeath(() => {
       trace.count('process.died', name);
+      if (this.#running) this.deaths.set(name, time.nowMs);
       this.#process = undefined;
       this.#running = undefined;
       for (const lose of [...this.#waiting]) lose();

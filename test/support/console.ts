@@ -10,6 +10,7 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
 import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
+import type { SearchNodeFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
 import { playgroundPages } from '../../gateway/edge/console/playground/routes.js';
 import { sayingRoutes } from '../../gateway/edge/console/said.js';
@@ -70,6 +71,8 @@ export async function openConsoleWorld(
   more: {
     location?: string;
     topUpPayments?: TopUpPayments;
+    /** Present where the operator's page is to show them. */
+    searchNodes?: readonly SearchNodeFacts[];
     operatorEmails?: string[];
     hasWallets?: boolean;
     isOutboxShown?: boolean;
@@ -79,7 +82,7 @@ export async function openConsoleWorld(
     trustedProxies?: number;
   } = {},
 ): Promise<ConsoleWorld> {
-  const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
+  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes } = more;
   const { hasWallets = true, isOutboxShown = true, trustedProxies = 0 } = more;
   const { warnings = [], smtpUrl } = more;
   const migrations = [
@@ -114,7 +117,10 @@ export async function openConsoleWorld(
       bodyLimits,
     },
     { ...ports, sealing: testSealing },
-    topUpPayments ? { topUpPayments } : {},
+    {
+      ...(topUpPayments && { topUpPayments }),
+      ...(searchNodes && { searchNodes: () => searchNodes }),
+    },
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);

@@ -39,6 +39,8 @@ export interface ConsoleParts {
   /** Email addresses of the people who run this service. */
   readonly operatorEmails: readonly string[];
   readonly operator?: OperatorFacts;
+  /** The search-cores among which searches are spread. */
+  readonly searchNodes?: () => readonly SearchNodeFacts[];
   /** What the operator should change about this installation, a sentence each. */
   readonly warnings: readonly string[];
   readonly operations: Operations;
@@ -74,4 +76,16 @@ export interface OperatorFacts {
   readonly ethUsd: number;
   /** Payments in flight, relayer balances, channels, packs. */
   figures(): Promise<readonly Figure[]>;
+}
+
+/** One search-core: whether it gets searches, and which commit of the index it serves. */
+export interface SearchNodeFacts {
+  readonly name: string;
+  readonly isReady: boolean;
+  /** Why it gets none, or serves an older commit. */
+  readonly problem?: string;
+  readonly pages?: number;
+  readonly generation?: number;
+  /** Commits that it is behind the node that is furthest. */
+  readonly behind?: number;
 }

@@ -7,7 +7,7 @@ import { refuse } from '../../../gateway/ground/domain/refusal.js';
 import { unixMillis, usdcUnits } from '../../../gateway/ground/domain/units.js';
 import { givenAccount } from '../../support/accounts.js';
 import { openConsoleWorld, type ConsoleWorld } from '../../support/console.js';
-import { realClock } from '../../support/ports.js';
+import { realClock, realRandom } from '../../support/ports.js';
 import { madeKey, signedUp, type Tab } from '../../support/tab.js';
 import { until } from '../../support/until.js';
 
@@ -216,7 +216,7 @@ describe('POST /account/credits', () => {
     expect(await topUps.recover()).toBe(1);
     expect(await topUps.recover()).toBe(0);
     expect((await credits()).available).toBe(available + 20_000);
-    expect(await openCredits(world.store, realClock).reconcile()).toEqual([]);
+    expect(await openCredits(world.store, realClock, realRandom).reconcile()).toEqual([]);
   });
 
   test.each([
@@ -253,7 +253,7 @@ describe('plans', () => {
 });
 
 describe('searching on an account', () => {
-  const operator = () => openAccounts(world.store, realClock, world.access.keys);
+  const operator = () => openAccounts(world.store, realClock, world.access);
 
   test('a hundred at once on ten credits are exactly ten 200s and ninety 402s', async () => {
     const account = await givenAccount(world.store, { plan: 'enterprise', credits: 10 });

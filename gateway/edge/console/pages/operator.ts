@@ -2,8 +2,8 @@ import type { Router } from 'express';
 import { PLANS } from '../../../ground/domain/plan.js';
 import type { Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
-import { notice, sendPage } from '../page.js';
-import type { ConsoleParts } from '../parts.js';
+import { notice, sendPage, table } from '../page.js';
+import type { ConsoleParts, SearchNodeFacts } from '../parts.js';
 import { dataTable, sorted, tableView, type TableView } from '../ui/table.js';
 import type { AccountView } from '../../../customers/accounts/manage.js';
 import { ACCOUNT_PATH, recordTable } from './operator-account.js';
@@ -15,7 +15,7 @@ const RECORDS_SHOWN = 50;
 
 /** What the people who run the service see; each account leads to what they can change there. */
 export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard): void {
-  const { accounts, operations, warnings } = parts;
+  const { accounts, searchNodes, operations, warnings } = parts;
   router.get(
     '/operator',
     guard.operator(async (viewer, request, response) => {
@@ -29,6 +29,7 @@ export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard):
         viewer,
         path: PATH,
         body: html`${warnings.map((warning) => notice('bad', warning))} ${facts}
+          ${searchNodes ? nodeTable(searchNodes()) : html``}
           <h2>Accounts</h2>
           ${accountTable(list, tableView(PATH, request.query))}
           <h2>Changes</h2>
@@ -68,4 +69,21 @@ function accountTable(list: readonly AccountView[], view: TableView): Html {
     ]),
     empty: 'No accounts yet.',
   });
+}
+
+/** Commits are numbered: nodes of one index with the same number find the same pages. */
+function nodeTable(nodes: readonly SearchNodeFacts[]) {
+  return html`<h2>Search</h2>
+    ${table(
+      'Search-cores',
+      ['search-core', 'State', 'Pages', 'Commit', 'Behind'],
+      nodes.map(({ name, isReady, problem, pages, generation, behind }) => [
+        html`<code>${name}</code>`,
+        `${isReady ? 'serving' : 'left out'}${problem === undefined ? '' : `: ${problem}`}`,
+        pages ?? '–',
+        generation ?? '–',
+        behind === undefined ? '–' : behind === 0 ? 'no' : `${behind}`,
+      ]),
+      'No search-core is known.',
+    )}`;
 }
