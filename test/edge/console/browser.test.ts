@@ -1,3 +1,4 @@
+import axe from 'axe-core';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -199,7 +200,9 @@ inBrowser('the console in a real browser', () => {
       [820, 'light'],
       [1280, 'light'],
     ] as const) {
-      const page = await openPage({ viewport: { width, height: 900 }, colorScheme });
+      // axe is put into the page, which the policy would not let anybody else do.
+      const options = { viewport: { width, height: 900 }, colorScheme, bypassCSP: true };
+      const page = await openPage(options);
       for (const name of OPEN_PAGES) await checkPage(page, name, { width });
       await page.goto(`${world.url}/console/sign-in`);
       await page.getByLabel('Email address').fill('ada@example.org');
@@ -212,6 +215,31 @@ inBrowser('the console in a real browser', () => {
         width,
         path: account?.slice('/console/'.length),
       });
+    }
+  });
+
+  test(`every page is under ${BYTES_MAX} bytes and ${REQUESTS_MAX} requests for a newcomer`, async () => {
+    const signedIn = await openPage();
+    await signUp(signedIn, 'Barbara', 'barbara@example.org');
+    const storageState = await signedIn.context().storageState();
+    for (const name of ['', 'keys', 'usage', 'requests', 'playground', 'connect', 'billing']) {
+      const page = await openPage({ storageState });
+      const sizes: Promise<number>[] = [];
+      page.on('requestfinished', (request) => {
+        sizes.push(
+          request
+            .sizes()
+            .then(({ responseBodySize, responseHeadersSize: heads }) => responseBodySize + heads),
+        );
+      });
+      await page.goto(`${world.url}/console/${name}`, { waitUntil: 'networkidle' });
+      const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+      expect({ name, isSmall: bytes <= BYTES_MAX, isQuick: sizes.length <= REQUESTS_MAX }).toEqual({
+        name,
+        isSmall: true,
+        isQuick: true,
+      });
+      await page.context().close();
     }
   });
 
@@ -254,15 +282,25 @@ async function checkPage(
   const [scroll = 0, inner = 0] = room as number[];
   expect({ name, width, fits: scroll <= inner }).toEqual({ name, width, fits: true });
   expect(await page.evaluate(UNLABELLED)).toEqual([]);
-  await keepPicture(page, `${name}-${width}`);
+  await page.evaluate(axe.source);
+  const found = await page.evaluate<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`,
+  );
+  expect({ name, width, found }).toEqual({ name, width, found: [] });
+  await keepPicture(page, `${name.replaceAll('/', '-') || 'home'}-${width}`);
   await page.keyboard.press('Tab');
   expect(await page.locator('a.skip:focus').count()).toBe(1);
 }
 
+const BYTES_MAX = 60_000;
+const REQUESTS_MAX = 10;
+
 const OPEN_PAGES = ['sign-in', 'sign-up', 'forgot'] as const;
 
 const PAGES = [
+  '',
   'keys',
+  'keys/new',
   'usage',
   'requests',
   'playground',
@@ -272,6 +310,7 @@ const PAGES = [
   'team',
   'profile',
   'operator',
+  'parts',
 ] as const;
 
 /** The names of inputs and buttons that a screen reader could not name. */

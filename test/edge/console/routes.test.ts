@@ -57,6 +57,7 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'GET /console/applications': 'session',
   'POST /console/applications/:id/end': 'session',
   'GET /console/profile': 'session',
+  'GET /console/profile/export': 'session',
   'POST /console/profile/sessions/:id/end': 'session',
   'POST /console/profile/wallets': 'session',
   'POST /console/profile/wallets/challenge': 'session',
