@@ -88,7 +88,7 @@ async function searchPaying(data: FormData): Promise<void> {
 
 function hit({ title, url, description }: { title: string; url: string; description: string }) {
   const item = document.createElement('li');
-  const [heading, link] = [document.createElement('h3'), document.createElement('a')];
+  const [heading, link] = [document.createElement('h2'), document.createElement('a')];
   link.textContent = title;
   if (/^https?:/.test(url)) link.href = url;
   link.rel = 'noreferrer nofollow';

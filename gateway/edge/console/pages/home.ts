@@ -52,12 +52,12 @@ export function homePage(router: Router, parts: ConsoleParts, guard: Guard): voi
           ${(isNew || !hasToolClient) && stepsOf(steps)}
           ${figuresOf({ account, days, latency, now, priceUnits: parts.priceUnits })}
           <h2>Latest searches</h2>
-          ${requestTable(latest, now, nothingYet)}
+          ${requestTable('Latest searches', latest, { now, empty: nothingYet })}
           ${
             failed.length === 0
               ? ''
               : html`<h2>Last errors</h2>
-                  ${requestTable(failed, now, nothingYet)}`
+                  ${requestTable('Last errors', failed, { now, empty: nothingYet })}`
           }`,
       });
     }),
@@ -105,7 +105,7 @@ function stepsOf({ hasKey, hasSearched, hasToolClient }: Steps): Html {
       ({ title, text, isDone, action }, at) =>
         html`<li class="${isDone ? 'done' : at === next ? 'next' : ''}">
           <p class="sign" aria-hidden="true">${isDone ? '✓' : at + 1}</p>
-          <h3>${title}${isDone ? html`<span class="hidden"> (done)</span>` : ''}</h3>
+          <h2>${title}${isDone ? html`<span class="hidden"> (done)</span>` : ''}</h2>
           <p>${isDone ? 'Done.' : at === next ? action : text}</p>
         </li>`,
     )}

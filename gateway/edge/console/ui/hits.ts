@@ -28,7 +28,7 @@ export function hits(
         ? html`<a href="${url}" rel="noreferrer nofollow">${marked(title, words)}</a>`
         : marked(title, words);
       return html`<li>
-        <h3>${heading}</h3>
+        <h2>${heading}</h2>
         <p class="url">${url}</p>
         <p>${marked(shown, words)}</p>
       </li>`;
