@@ -13,6 +13,9 @@ import { until } from '../../support/until.js';
 if (chromiumPath === undefined) process.stderr.write(`${CHROMIUM_MISSING}\n`);
 const inBrowser = chromiumPath === undefined ? describe.skip : describe;
 
+const BYTES_MAX = 60_000;
+const REQUESTS_MAX = 10;
+
 const PAY_TO = '0x00000000000000000000000000000000000000aa';
 const CHALLENGE = Buffer.from(
   JSON.stringify({
@@ -291,9 +294,6 @@ async function checkPage(
   await page.keyboard.press('Tab');
   expect(await page.locator('a.skip:focus').count()).toBe(1);
 }
-
-const BYTES_MAX = 60_000;
-const REQUESTS_MAX = 10;
 
 const OPEN_PAGES = ['sign-in', 'sign-up', 'forgot'] as const;
 

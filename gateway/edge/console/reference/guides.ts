@@ -90,9 +90,10 @@ const queries = (home: string): Html =>
         [html`<code>postgres jsonb index</code>`, 'Pages with these words, in any order'],
         [html`<code>"gin index" postgres</code>`, 'Pages where “gin index” stands as it is'],
         [
-          html`<code>Straße</code>, <code>strasse</code>`,
+          html`<code>Café</code>, <code>cafe</code>`,
           'The same pages: letter case and accents don’t matter',
         ],
+        [html`<code>C++</code>`, 'Pages on C++. “c” alone finds pages on either'],
         [html`<code>jsnob</code>`, 'Nothing: spelling is not corrected, and there are no synonyms'],
       ],
       empty: '',
@@ -156,8 +157,8 @@ const paying = (home: string): Html =>
     <h2 id="channels">Channels</h2>
     <p>
       Put money into a channel once and sign a voucher for each search. No transaction is needed
-      between your request and its reply. What is left comes back with
-      <code>POST /channels/refund</code>.
+      between your request and its reply. What is left comes back through
+      <code>GET /channels</code>.
     </p>`;
 
 const limits = (): Html =>

@@ -75,7 +75,7 @@ function showOperation(
       inputs.length === 0
         ? ''
         : table(
-            `What ${path} takes`,
+            `What ${method.toUpperCase()} ${path} takes`,
             ['Name', 'In', 'Bounds', 'Meaning'],
             inputs.map((input) => [
               html`<code>${input.name}</code>`,
@@ -87,7 +87,7 @@ function showOperation(
           )
     }
     ${table(
-      `Responses of ${path}`,
+      `Responses of ${method.toUpperCase()} ${path}`,
       ['Status', 'Meaning', 'Headers'],
       replies.map(([status, reply]) => [
         html`<code>${status}</code>`,
