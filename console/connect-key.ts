@@ -1,4 +1,4 @@
-/** Connect: puts a key into every setup on the page, and into the links; it leaves the page in none else. */
+/** Connect: puts a key into every setup and link on the page, and loads the checks when they are wanted. */
 const PLACEHOLDER = 's402_live_…';
 const input = document.querySelector<HTMLInputElement>('#own-key');
 const holder = document.querySelector<HTMLElement>('#connect-key');
@@ -28,4 +28,21 @@ function filled(href: string, key: string): string {
   const encoded = btoa(String.fromCharCode(...new TextEncoder().encode(text)));
   return `${head}config=${encodeURIComponent(encoded)}`;
 }
-export {};
+
+/** The checks are large and seldom pressed: they are loaded with the first press, or on the way back. */
+const checks = document.querySelector('#check');
+const load = () => import('./connect-check.js');
+checks?.addEventListener(
+  'submit',
+  (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const form = event.target;
+    void load().then(() => {
+      if (form instanceof HTMLFormElement) form.requestSubmit();
+    });
+  },
+  { capture: true, once: true },
+);
+const query = new URLSearchParams(location.search);
+if (query.has('state') && (query.has('code') || query.has('error'))) void load();
