@@ -46,3 +46,4 @@ checks?.addEventListener(
 );
 const query = new URLSearchParams(location.search);
 if (query.has('state') && (query.has('code') || query.has('error'))) void load();
+export {};
