@@ -1,9 +1,9 @@
 import { PLANS } from '../../../ground/domain/plan.js';
-import { REFUSALS, type RefusalCode, type RefusalNext } from '../../../ground/domain/refusal.js';
+import { REFUSALS, type RefusalNext } from '../../../ground/domain/refusal.js';
 import { html, type Html } from '../html.js';
 import { copyBlock } from '../ui/ask.js';
 import { dataTable } from '../ui/table.js';
-import { ERROR_TEXTS } from './error-texts.js';
+import { errorTexts } from './error-texts.js';
 import type { DocPath } from './frame.js';
 
 /** A page of the documentation that is written by hand; `home` is where the gateway is reached. */
@@ -199,11 +199,11 @@ const errors = (): Html =>
     ${dataTable({
       caption: 'Errors',
       columns: ['Code', 'Status', 'What happened', 'What to do', 'Retry'].map((head) => ({ head })),
-      rows: (Object.keys(REFUSALS) as RefusalCode[]).map((code) => [
+      rows: errorTexts().map(([code, { what, next }]) => [
         html`<code id="${code}">${code}</code>`,
         String(REFUSALS[code].status),
-        coded(ERROR_TEXTS[code].what),
-        coded(ERROR_TEXTS[code].next),
+        coded(what),
+        coded(next),
         NEXT[REFUSALS[code].next],
       ]),
       empty: '',
