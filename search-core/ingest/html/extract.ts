@@ -4,6 +4,7 @@ import { cleanLine, cut } from '../text.js';
 import { canonicalUrl } from '../url.js';
 import { withoutDepth } from './depth.js';
 import { mainContent, type PageDocument, parseDocument } from './dom.js';
+import { removeHidden } from './hidden.js';
 import { textOf } from './text.js';
 
 export interface ExtractedPage {
@@ -39,6 +40,7 @@ export function extractPage(html: string, url: string): ExtractedPage {
   // Read before Defuddle takes the document apart.
   const links = linksOf(document, base ?? url);
   const canonical = canonicalLink(document, url);
+  removeHidden(document);
   const { title, text } =
     html.length > DEFUDDLE_LENGTH_MAX || hasManyElements(html)
       ? plainMain(document)
