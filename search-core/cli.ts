@@ -8,7 +8,8 @@ import { indexCrawl } from './ingest/crawl/crawl.js';
 import { resolveHost } from '../network/checked-lookup.js';
 import { indexJsonl } from './ingest/jsonl-load.js';
 import { indexStarter } from './ingest/starter-load.js';
-import { OpenSearchError, parseOpenSearch } from './engines/opensearch/api.js';
+import { openSearchSetting } from './engines/open.js';
+import { OpenSearchError, parseOpenSearch, placeOf } from './engines/opensearch/api.js';
 import { engineSink } from './ingest/engine-sink.js';
 import { type CommandPorts, IngestError } from './ingest/load.js';
 import { startProgress } from './ingest/progress.js';
@@ -162,10 +163,10 @@ async function fill(command: Fill, args: string[], options: Options): Promise<nu
 
 /** Where pages go: the index directory, or the OpenSearch index that the setting names. */
 function targetOf({ index }: Options): { readonly sink: PageSink; readonly place: string } {
-  const setting = process.env.SEARCH_CORE_OPENSEARCH;
+  const setting = openSearchSetting(process.env);
   if (!setting) return { sink: engineSink(index), place: index };
-  const address = parseOpenSearch(setting);
-  return { sink: openSearchSink(address), place: `${address.origin}/${address.index}` };
+  const address = parseOpenSearch(setting.url, setting.passwordFile);
+  return { sink: openSearchSink(address, setting.layout), place: placeOf(address) };
 }
 
 async function check({ index, json }: Options): Promise<number> {
