@@ -121,6 +121,17 @@ test('search-core serves an OpenSearch index where the setting names one', async
   expect((await fetch(`${core.url}/readyz`)).status).toBe(200);
 });
 
+/** Takes connections and says nothing, as a stopped process does; resolves to its address. */
+async function startSilentServer(): Promise<string> {
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  return `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+}
+
 describe('the address of an OpenSearch index', () => {
   test('has its name and password sent as a header, and nowhere else', async () => {
     const fake = await startFakeOpenSearch();
@@ -145,15 +156,24 @@ describe('the address of an OpenSearch index', () => {
   });
 });
 
+test('a search goes to another node of the cluster where one is frozen, and where one is gone', async () => {
+  const fake = await startFakeOpenSearch();
+  cleanUps.push(() => fake.stop());
+  const silent = await startSilentServer();
+  const gone = await startFakeOpenSearch();
+  await gone.stop();
+  const origins = [silent, gone.url, fake.url].join(',');
+  const address = parseOpenSearch(`${origins}/pages`);
+  await openSearchSink(parseOpenSearch(`${fake.url}/pages`), ONE_SHARD).replace(
+    stream([page(1, 'red')]),
+  );
+  const engine = new OpenSearchEngine(address);
+  for (let n = 0; n < 6; n++) expect(await found(engine, 'red')).toEqual(['1']);
+  expect(await engine.stats()).toMatchObject({ pages: 1 });
+});
+
 test('a search that OpenSearch does not answer in time fails instead of finding nothing', async () => {
-  const silent = createServer(() => undefined);
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  cleanUps.push(() => {
-    silent.closeAllConnections();
-    silent.close();
-  });
-  const { port } = silent.address() as AddressInfo;
-  const engine = new OpenSearchEngine(parseOpenSearch(`http://127.0.0.1:${port}/pages`));
+  const engine = new OpenSearchEngine(parseOpenSearch(`${await startSilentServer()}/pages`));
   const request = { query: 'red', maxResults: 1, maxDescriptionLength: 1000 };
   await expect(engine.search(request, { ...LIMITS, deadlineMs: 50 })).rejects.toThrow(
     UnavailableError,
