@@ -35,8 +35,8 @@ async function main(): Promise<void> {
   );
   try {
     const keys = openKeys(store, clock, random);
-    const credits = openCredits(store, clock);
-    const accounts = openAccounts(store, clock, keys);
+    const credits = openCredits(store, clock, random);
+    const accounts = openAccounts(store, clock, { keys, credits });
     const parts = {
       store,
       clock,

@@ -1,6 +1,6 @@
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { isRefusal } from '../ground/domain/refusal.js';
-import { openCredits, type Credits } from '../customers/credits/credits.js';
+import { openCredits, TURN_MS, type Credits } from '../customers/credits/credits.js';
 import {
   openIdempotentReplies,
   REPLY_LIMITS,
@@ -29,7 +29,7 @@ export interface Access {
 }
 
 /** Holds of processes that died are given back this often. */
-const LAPSED_EVERY_MS = 15_000;
+const LAPSED_EVERY_MS = 3_000;
 /** Times of last use are written this often. */
 const LAST_USES_EVERY_MS = 10_000;
 /** Replies that are too old, or too many, go this often. */
@@ -45,7 +45,7 @@ export async function openAccess(
 ): Promise<Access> {
   const { clock, random, log } = ports;
   const keys = openKeys(store, clock, random);
-  const credits = openCredits(store, clock);
+  const credits = openCredits(store, clock, random);
   const replies = openIdempotentReplies(store, clock, { ...REPLY_LIMITS, bytesMax: replyBytesMax });
   const own = memoryLimits(clock, {
     challengesPerSecond: addressRate,
@@ -54,6 +54,7 @@ export async function openAccess(
   const limits = store.engine === 'postgres' ? sharedLimits(store, clock, own) : own;
   await credits.releaseLapsed();
   const housekeeping = startHousekeeping(clock, log);
+  housekeeping.every(TURN_MS, 'booking searches', () => credits.turn());
   housekeeping.every(LAPSED_EVERY_MS, 'giving back lapsed holds', () => credits.releaseLapsed());
   housekeeping.every(LAST_USES_EVERY_MS, 'writing times of last use', () => keys.flushLastUses());
   housekeeping.every(REPLIES_EVERY_MS, 'pruning replies', () => replies.prune());
@@ -66,6 +67,7 @@ export async function openAccess(
     authenticate: authenticateWith(keys, limits),
     stop: async () => {
       await housekeeping.stop();
+      await credits.close();
       await keys.flushLastUses();
     },
   };

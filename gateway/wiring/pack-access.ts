@@ -1,4 +1,5 @@
 import type { Router } from 'express';
+import type { Credits } from '../customers/credits/credits.js';
 import { openPackHolders, type PackHolders } from '../customers/packs/holders.js';
 import { openPacks, type Packs } from '../customers/packs/packs.js';
 import type { Keys } from '../customers/keys/keys.js';
@@ -34,6 +35,7 @@ export async function openPackAccess(
   parts: {
     store: Store;
     keys: Keys;
+    credits: Pick<Credits, 'settle'>;
     sealing: Sealing;
     clock: Clock;
     random: Random;

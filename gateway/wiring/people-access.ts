@@ -11,8 +11,10 @@ import { openWallets, type WalletProof } from '../customers/people/wallets.js';
 import { prolongPack } from '../customers/packs/holders.js';
 import { openTopUps, type TopUpPayments } from '../customers/credits/top-up.js';
 import { usageRecorder } from '../customers/usage/recorder.js';
+import { usageInsight } from '../customers/usage/insight.js';
 import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
+import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
 import type { Figure, OperatorFacts, SearchNodeFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
@@ -24,6 +26,8 @@ import type { SearchParts } from '../search/pipeline.js';
 import type { Store } from '../ground/store/store.js';
 
 interface PeopleSettings {
+  /** Whether single requests can be looked at later; counts are kept either way. */
+  readonly keepsRequests: boolean;
   /** Where the console and the searches are reached, without a path. */
   readonly publicUrl: string;
   /** Addresses of the tool protocol: for accounts, and for payments. */
@@ -84,8 +88,8 @@ export async function openPeopleAccess(
   const team = openTeam(store, clock, random);
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
   const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
-  const accounts = openAccounts(store, clock, access.keys);
-  const recorder = usageRecorder(store, clock, log);
+  const accounts = openAccounts(store, clock, access);
+  const recorder = usageRecorder({ store, clock, log }, settings);
   const payments = money.topUpPayments;
   const topUps =
     payments &&
@@ -105,6 +109,8 @@ export async function openPeopleAccess(
     team,
     ...(wallets && { wallets }),
     keys,
+    insight: usageInsight(store),
+    saying: sayingRoutes(ports.sealing, clock, { isHttps: publicUrl.startsWith('https:') }),
     priceUnits,
     publicUrl,
     mcp: settings.mcp,
@@ -169,7 +175,7 @@ function meterWith(
         key: caller.key,
         outcome: isOk ? 'ok' : reply.refusal.code,
         latencyMs: clock.monotonicMs() - startedMs,
-        credits: isOk && !reply.isReplay ? 1 : 0,
+        credits: isOk && !reply.isReplay && !reply.isFree ? 1 : 0,
         ...(request && { request }),
         ...(isOk && reply.resultCount !== undefined && { resultCount: reply.resultCount }),
       });

@@ -2,6 +2,7 @@ import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
 import type { Config } from './config.js';
 import { createGuard, visitorOf } from '../edge/console/guard.js';
+import { sayingRoutes } from '../edge/console/said.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { startHousekeeping } from './housekeeping.js';
 import type { BodyLimits } from '../edge/http/body.js';
@@ -22,6 +23,7 @@ import { ownUrl } from './own-url.js';
 import type { PeopleAccess } from './people-access.js';
 import type { Face } from '../search/caller.js';
 import type { Search } from '../search/pipeline.js';
+import type { Proofs } from '../search/proofs.js';
 import type { Sealing } from '../ground/store/sealing.js';
 import type { Store } from '../ground/store/store.js';
 import { ownVersion } from '../ground/version.js';
@@ -35,6 +37,8 @@ export interface ToolAccessParts {
   readonly offer: CurrentOffer;
   readonly bodyLimits: BodyLimits;
   readonly sealing: Sealing;
+  /** Signs quotes and receipts; absent where the settings turn that off. */
+  readonly proofs?: Proofs;
   /** Where people reach the console, without a path. */
   readonly publicUrl: string;
   readonly clock: Clock;
@@ -79,7 +83,7 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
   const connections = openConnections(store, clock, tokens);
   const endpoint = createMcpEndpoint({
     search: parts.search,
-    wire: createMcpWire(parts.offer),
+    wire: createMcpWire(parts.offer, parts.proofs),
     random,
     log,
     version: ownVersion(),
@@ -108,7 +112,9 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
         const [defaultResource] = all;
         router.use(oauthRoutes({ provider, connections, login, issuer, defaultResource, clock }));
         const guard = createGuard(people.people, people.team, config.OPERATOR_EMAILS);
-        router.use('/console', connectionPages(connections, guard));
+        const isHttps = publicUrl.startsWith('https:');
+        const saying = sayingRoutes(sealing, clock, { isHttps });
+        router.use('/console', connectionPages(connections, guard, saying));
       }
       return router;
     },

@@ -181,6 +181,11 @@ export class IndexWriter {
     if (leaves.length > 1 || isWasteful(leaves)) await this.mergeRun(leaves);
   }
 
+  /** Searchable pages after the last commit. */
+  get pages(): number {
+    return this.snapshot.pages;
+  }
+
   get generation(): number {
     return this.snapshot.commit.generation;
   }

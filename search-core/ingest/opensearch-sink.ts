@@ -26,6 +26,7 @@ export function openSearchSink(address: OpenSearchAddress, layout: Layout): Page
   return {
     place: placeOf(address),
     held: (urls) => engine.held(urls),
+    addresses: () => engine.addresses(),
     replace,
     update,
     resume: (load) => (load.isAddition ? update(allPages(load), []) : replace(allPages(load))),

@@ -39,8 +39,8 @@ const REPLY_MS_MAX = 60_000;
 export class Customers {
   readonly deliveries: Delivery[] = [];
   readonly givenUp: GivenUp[] = [];
-  /** Request ids of keyed searches that were answered with results. */
-  readonly keyed: string[] = [];
+  /** Keyed searches that were answered with results: when, and by which process. */
+  readonly keyed: { readonly atMs: number; readonly process: string }[] = [];
   /** Request ids of every keyed search. */
   readonly keyedAsked: string[] = [];
   #busy = 0;
@@ -78,8 +78,7 @@ export class Customers {
       const requestId = this.world.dice.random().uuid();
       this.keyedAsked.push(requestId);
       const credentials = { kind: 'bearer', authorization: `Bearer ${key}` } as const;
-      const heard = await this.#ask(credentials, query, requestId, 'keyed');
-      if (heard !== 'lost' && heard.kind === 'results') this.keyed.push(requestId);
+      await this.#ask(credentials, query, requestId, 'keyed');
     });
   }
 
@@ -123,7 +122,8 @@ export class Customers {
     }
     const startedMs = time.nowMs;
     trace.event('ask', who, query);
-    const heard = await dice.pick(machines).ask({
+    const machine = dice.pick(machines);
+    const heard = await machine.ask({
       requestId,
       face: 'gateway',
       credentials,
@@ -137,6 +137,8 @@ export class Customers {
     const outcome =
       heard === 'lost' ? 'lost' : heard.kind === 'results' ? 'results' : heard.refusal.code;
     trace.count(`reply.${outcome}`, who);
+    if (credentials.kind === 'bearer' && outcome === 'results')
+      this.keyed.push({ atMs: time.nowMs, process: machine.process?.name ?? 'nobody' });
     // Whoever has gone hears nothing.
     return leave.signal.aborted ? 'lost' : heard;
   }

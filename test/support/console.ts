@@ -12,6 +12,7 @@ import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
 import type { SearchNodeFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
+import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../gateway/ground/domain/units.js';
 import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
@@ -23,6 +24,7 @@ import { openPeopleAccess } from '../../gateway/wiring/people-access.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch } from '../../gateway/search/pipeline.js';
+import { keptOpen } from '../../gateway/search/keeping.js';
 import { openStore } from '../../gateway/ground/store/open.js';
 import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom, silentLog } from './ports.js';
@@ -111,6 +113,7 @@ export async function openConsoleWorld(
       ...(smtpUrl !== undefined && { smtpUrl }),
       operatorEmails,
       priceUnits: usdcUnits(50n),
+      keepsRequests: true,
       packLifetimeMs: 365 * 24 * 3600 * 1000,
       bodyLimits,
     },
@@ -122,18 +125,20 @@ export async function openConsoleWorld(
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);
+  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
   const router = Router()
-    .use('/console', connectionPages(connections, guard))
+    .use('/console', connectionPages(connections, guard, saying))
     .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,
+    keeping: keptOpen,
     meter: people.meter,
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
     admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
     chainAllowance: () => freeAllowance,
     readPayment: noPayments,
-    searchOnCredits: createKeyedSearch(access.credits),
+    searchOnCredits: createKeyedSearch(access.credits, { chargesEmpty: true }),
     searchForPayment: noPayments,
   });
   const app = createApp({

@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
+  behind,
   bestOf,
   type Definition,
   FakeIndex,
+  type RangeBody,
   type SearchBody,
   type StatisticsBody,
 } from './fake-opensearch-index.js';
@@ -119,6 +121,9 @@ function answer(
     case 'POST _flush':
       return OK;
     case 'POST _search':
+      if ('range' in ((json as { query?: object }).query ?? {})) {
+        return { status: 200, body: { hits: { hits: behind(index, json as RangeBody) } } };
+      }
       return { status: 200, body: search(index, json as SearchBody | StatisticsBody) };
     default:
       return { status: 400, body: { error: `the stand-in does not know ${method} ${target}` } };

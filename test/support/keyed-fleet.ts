@@ -86,7 +86,7 @@ export async function startFleet() {
     /** The account's credits; throws when the balance is not what the movements come to. */
     credits: () =>
       withBooks(server.url, async (store) => {
-        const credits = openCredits(store, realClock);
+        const credits = openCredits(store, realClock, realRandom);
         const wrong = await credits.reconcile();
         if (wrong.length > 0) throw new Error(`the books of ${wrong.join(', ')} do not add up`);
         const balance = await credits.balance(ACCOUNT);

@@ -4,7 +4,7 @@ import type { Clock } from '../../ground/domain/ports.js';
 import type { UnixMillis } from '../../ground/domain/units.js';
 import type { Keys } from '../keys/keys.js';
 import type { Store } from '../../ground/store/store.js';
-import type { CreditBalance } from '../credits/credits.js';
+import type { CreditBalance, Credits } from '../credits/credits.js';
 import type { AccountTables } from '../credits/schema.js';
 
 /** An account as its people and the operator see it. */
@@ -63,7 +63,16 @@ type AccountChange = Partial<{
   suspended_reason: string | null;
 }>;
 
-export function openAccounts(store: Store, clock: Clock, keys: Pick<Keys, 'forget'>): Accounts {
+interface AccountsParts {
+  readonly keys: Pick<Keys, 'forget'>;
+  readonly credits: Pick<Credits, 'settle'>;
+}
+
+export function openAccounts(
+  store: Store,
+  clock: Clock,
+  { keys, credits }: AccountsParts,
+): Accounts {
   const change = async (accountId: string, set: AccountChange) => {
     const changed = await store.write((tx: Kysely<AccountTables>) =>
       tx
@@ -79,6 +88,7 @@ export function openAccounts(store: Store, clock: Clock, keys: Pick<Keys, 'forge
 
   return {
     async read(accountId) {
+      await credits.settle(accountId);
       const row = await store.read((db: Kysely<AccountTables>) =>
         accountQuery(db).where('account.id', '=', accountId).executeTakeFirst(),
       );

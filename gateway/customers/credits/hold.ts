@@ -3,7 +3,4 @@ export interface CreditHold {
   readonly kind: 'held';
   readonly requestId: string;
   readonly accountId: string;
-  readonly keyId: string;
-  /** Set where the key has a monthly budget, which the hold has counted against. */
-  readonly budgetMonth: number | null;
 }

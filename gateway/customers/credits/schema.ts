@@ -87,7 +87,26 @@ interface IdempotentReplyRow {
   reply_bytes: Int;
 }
 
+/**
+ * One gateway's share of an account's credits, which are held for it, or of a key's monthly budget,
+ * which counts as used. Set anew with every turn of the gateway.
+ */
+interface CreditLeaseRow {
+  account_id: string;
+  /** Empty for the account's credits. */
+  key_id: string;
+  /** As in `key_months`; 0 for the account's credits. */
+  month: Int;
+  gateway: string;
+  units: Int;
+  /** When it is given back, should its gateway have died; by the clock that all share. */
+  lapses_at: Int;
+  /** 1 while another gateway needs what is free of it. */
+  is_recalled: Int;
+}
+
 export interface AccountTables extends KeyTables {
+  credit_leases: CreditLeaseRow;
   idempotent_replies: IdempotentReplyRow;
   operations: OperationRow;
   top_ups: TopUpRow;
@@ -190,6 +209,26 @@ export const ACCOUNT_MIGRATIONS: readonly Migration[] = [
       `create index idempotent_replies_of_account
         on idempotent_replies (account_id, created_at, reply_bytes)`,
       `create index idempotent_replies_by_time on idempotent_replies (created_at, reply_bytes)`,
+    ],
+  },
+  {
+    name: 'accounts-021-credit-leases',
+    statements: ({ int, strict }) => [
+      `create table credit_leases (
+        account_id text not null references accounts (id),
+        -- A key with a budget, and its month; empty and 0 for the account's own credits.
+        key_id text not null,
+        month ${int} not null,
+        gateway text not null,
+        -- Free ones, those in searches that run, and those that are spent and not booked yet.
+        units ${int} not null check (units > 0),
+        lapses_at ${int} not null,
+        is_recalled ${int} not null,
+        primary key (account_id, key_id, month, gateway)
+      ) ${strict}`,
+      `create index credit_leases_lapsing on credit_leases (lapses_at)`,
+      // What others need of one gateway is looked for four times a second.
+      `create index credit_leases_recalled on credit_leases (gateway) where is_recalled = 1`,
     ],
   },
 ];

@@ -4,6 +4,7 @@ import { formatUsd, usdcUnits, type Address, type UsdcUnits } from '../../ground
 import type { Store } from '../../ground/store/store.js';
 import { maskKey } from '../keys/format.js';
 import { keyState, type Keys } from '../keys/keys.js';
+import type { Credits } from '../credits/credits.js';
 import type { AccountTables } from '../credits/schema.js';
 import type { PackTables } from './schema.js';
 
@@ -55,15 +56,19 @@ export function openPackHolders(parts: {
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
   readonly keys: Pick<Keys, 'forget'>;
+  readonly credits: Pick<Credits, 'settle'>;
 }): PackHolders {
-  const { store, clock, keys } = parts;
+  const { store, clock, keys, credits } = parts;
   return {
     async list(wallet) {
-      const rows = await store.read((db: Db) => viewQuery(db, wallet.address).execute());
+      const held = await store.read((db: Db) => viewQuery(db, wallet.address).execute());
       // A stranger's proof is not worth a write.
-      if (rows.length === 0) return [];
+      if (held.length === 0) return [];
       const isFirst = await store.write((tx: Db) => use(tx, wallet, clock.now()));
-      return isFirst ? rows.map((row) => viewOf(row, clock.now())) : 'used';
+      if (!isFirst) return 'used';
+      await Promise.all(held.map(({ account_id: id }) => credits.settle(id)));
+      const rows = await store.read((db: Db) => viewQuery(db, wallet.address).execute());
+      return rows.map((row) => viewOf(row, clock.now()));
     },
     async revoke(wallet, packId) {
       const outcome = await store.write(async (tx: Db) => {
@@ -139,7 +144,7 @@ function viewQuery(db: Db, payer: Address) {
       'key.expires_at',
       'key.last_used_at',
       'balance.granted',
-      'balance.available',
+      'balance.spent',
     ])
     .where('pack.payer', '=', payer)
     .orderBy('pack.created_at', 'desc')
@@ -164,7 +169,7 @@ function viewOf(row: ViewRow, now: number): PackView {
       now,
     ),
     searches: Number(row.granted),
-    left: Number(row.available),
+    left: Number(row.granted - row.spent),
     amountUsd: formatUsd(usdcUnits(row.amount)),
     boughtAt: isoOf(Number(row.created_at)),
     expiresAt: isoOf(expiresAt),
@@ -184,7 +189,7 @@ async function figures(db: Db, now: number): Promise<PackFigures> {
       .selectFrom('packs as pack')
       .innerJoin('api_keys as key', 'key.id', 'pack.key_id')
       .innerJoin('credit_balances as balance', 'balance.account_id', 'pack.account_id')
-      .select(sum('balance.available').as('owed'))
+      .select([sum('balance.granted').as('granted'), sum('balance.spent').as('spent')])
       .where('key.revoked_at', 'is', null)
       .where('key.expires_at', '>', BigInt(now))
       .executeTakeFirstOrThrow(),
@@ -192,6 +197,6 @@ async function figures(db: Db, now: number): Promise<PackFigures> {
   return {
     sold: Number(sold.count),
     revenue: usdcUnits(sold.revenue),
-    owed: Number(owed.owed),
+    owed: Number(owed.granted - owed.spent),
   };
 }

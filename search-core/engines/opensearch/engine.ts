@@ -5,6 +5,7 @@ import { type OpenSearchAddress, OpenSearchError } from './api.js';
 import { BulkSender } from './bulk.js';
 import { type CallOptions, type Method, OpenSearchClient, type OpenSearchReply } from './client.js';
 import { documentOf, idOf, indexBody, type Layout, ONE_SHARD } from './documents.js';
+import { addressesBody } from './queries.js';
 import * as replies from './replies.js';
 import { OpenSearchSearcher } from './searcher.js';
 
@@ -132,6 +133,21 @@ export class OpenSearchEngine implements Engine {
       }
     }
     return held;
+  }
+
+  /** The URLs of all committed pages. */
+  async *addresses(): AsyncIterable<string> {
+    for (let after = -1; ;) {
+      const reply = await this.call('POST', '_search', {
+        body: addressesBody(after),
+        expected: [404],
+      });
+      const found = reply.status === 404 ? [] : replies.parseAddresses(reply.body);
+      for (const { url } of found) yield url;
+      const last = found.at(-1);
+      if (last === undefined) return;
+      after = last.order;
+    }
   }
 
   close(): Promise<void> {

@@ -38,6 +38,19 @@ export function candidatesBody({ terms, phrases }: Query, size: number, timeoutM
   };
 }
 
+const ADDRESSES = 1_000;
+
+/** The body of a `_search` for the addresses of the next pages behind one in the order of coming. */
+export function addressesBody(after: number): object {
+  return {
+    size: ADDRESSES,
+    track_total_hits: false,
+    sort: [{ order: 'asc' }],
+    _source: ['url', 'order'],
+    query: { range: { order: { gt: after } } },
+  };
+}
+
 /** The body of a `_search` that asks how many pages there are, how long, and how many hold each word. */
 export function statisticsBody(terms: readonly string[]): object {
   const filters = Object.fromEntries(

@@ -39,6 +39,17 @@ export function parseHits(body: unknown): Hits {
   return { isTimedOut, lostShards: _shards.failed, pages };
 }
 
+const ADDRESSES = z.object({
+  hits: z.object({
+    hits: z.array(z.object({ _source: z.object({ url: z.string(), order: z.number() }) })),
+  }),
+});
+
+/** A `_search` for addresses: each page's URL and its place in the order of coming. */
+export function parseAddresses(body: unknown): { readonly url: string; readonly order: number }[] {
+  return ADDRESSES.parse(body).hits.hits.map(({ _source }) => _source);
+}
+
 const TOTAL = z.object({
   _shards: z.object({ failed: z.number() }),
   hits: z.object({ total: z.object({ value: z.number() }) }),

@@ -76,7 +76,9 @@ describe('npm run admin', () => {
     await admin('credits', id, '100', '--reference', 'invoice 7');
     const again = await admin('credits', id, '100', '--reference', 'invoice 7');
     expect(again.out).toContain('these credits were already added');
-    expect(await openCredits(store, realClock).balance(id)).toMatchObject({ available: 150 });
+    expect(await openCredits(store, realClock, realRandom).balance(id)).toMatchObject({
+      available: 150,
+    });
     expect((await admin('reconcile')).out).toContain('All balances match');
   });
 

@@ -42,7 +42,8 @@ async function openBooks(engine: (typeof engines)[number][0]) {
   );
   const clock = handClock();
   const keys = openKeys(store, clock, realRandom);
-  const parts = { store, clock, keys, random: realRandom, sealing: testSealing };
+  const credits = openCredits(store, clock, realRandom);
+  const parts = { store, clock, keys, credits, random: realRandom, sealing: testSealing };
   const packs = openPacks({ ...parts, lifetimeMs: LIFETIME_MS });
   const ledger = createLedger({ store, clock, random: realRandom, owner: 'this' });
   const requestId = realRandom.uuid();
@@ -58,7 +59,7 @@ async function openBooks(engine: (typeof engines)[number][0]) {
   return {
     ...{ store, clock, keys, packs, ledger, requestId, payer, discard },
     holders: openPackHolders(parts),
-    credits: openCredits(store, clock),
+    credits,
     settle: () => settle(store, payment.id, clock.now()),
     keyOf: () => keyOf(packs, requestId),
   };

@@ -13,7 +13,7 @@ import {
   personId,
   type PeopleWorld,
 } from '../../support/people.js';
-import { realClock } from '../../support/ports.js';
+import { realClock, realRandom } from '../../support/ports.js';
 
 describe.each(ENGINES)('on %s', (name) => {
   let world: PeopleWorld;
@@ -42,7 +42,9 @@ describe.each(ENGINES)('on %s', (name) => {
       expect(await world.people.session(ada)).toMatchObject({ person: { email: at('ada') } });
       const { accountId, role } = await accountOf(at('ada'));
       expect(role).toBe('admin');
-      expect(await openCredits(world.store, realClock).balance(accountId)).toMatchObject({
+      expect(
+        await openCredits(world.store, realClock, realRandom).balance(accountId),
+      ).toMatchObject({
         available: 1000,
       });
     });

@@ -35,7 +35,7 @@ describe.each(ENGINES)('on %s', (name) => {
   });
   beforeEach(async () => {
     clock = handClock(Date.UTC(2026, 10, 21, 23, 30));
-    recorder = usageRecorder(store, clock, silentLog);
+    recorder = usageRecorder({ store, clock, log: silentLog }, { keepsRequests: true });
     account = await givenAccount(store);
     const { id } = await openKeys(store, clock, realRandom).create(account, null, { name: 'k' });
     ownKey = { id, name: 'k', createdBy: null };
@@ -144,20 +144,17 @@ describe.each(ENGINES)('on %s', (name) => {
     const report = usageReport(store);
     for (const by of USAGE_DIMENSIONS) expect(await report.read(stranger, range, by)).toEqual([]);
     expect(await report.inspect(stranger, id)).toBeUndefined();
-    expect(await report.latest(stranger, 10)).toEqual([]);
+    expect(await report.requests(stranger, { count: 10 })).toEqual([]);
     expect(await report.inspect(account, id)).toMatchObject({ query: 'a query', credits: 1 });
   });
 
   test('what could not be written is written by the next flush', async () => {
     let isDown = true;
-    const shaky = usageRecorder(
-      {
-        ...store,
-        write: (work) => (isDown ? Promise.reject(new Error('down')) : store.write(work)),
-      },
-      clock,
-      silentLog,
-    );
+    const down: Store = {
+      ...store,
+      write: (work) => (isDown ? Promise.reject(new Error('down')) : store.write(work)),
+    };
+    const shaky = usageRecorder({ store: down, clock, log: silentLog }, { keepsRequests: true });
     const requestId = realRandom.uuid();
     const spent = { outcome: 'ok', latencyMs: 1, credits: 1 } as const;
     shaky.record({ requestId, accountId: account, key: ownKey, ...spent });
