@@ -35,6 +35,7 @@ export async function openEngine({ openSearch, ...options }: EngineOptions): Pro
  */
 export function openSearchSetting(environment: NodeJS.ProcessEnv): OpenSearchSetting | undefined {
   const url = environment.SEARCH_CORE_OPENSEARCH;
+  const passwordFile = environment.SEARCH_CORE_OPENSEARCH_PASSWORD_FILE;
   if (!url) return undefined;
   const count = (name: string, least: number, most: number, standard: number): number => {
     const text = environment[name] ?? '';
@@ -45,7 +46,7 @@ export function openSearchSetting(environment: NodeJS.ProcessEnv): OpenSearchSet
   };
   return {
     url,
-    passwordFile: environment.SEARCH_CORE_OPENSEARCH_PASSWORD_FILE || undefined,
+    passwordFile: passwordFile === '' ? undefined : passwordFile,
     layout: {
       shards: count('SEARCH_CORE_OPENSEARCH_SHARDS', 1, 1_024, 1),
       replicas: count('SEARCH_CORE_OPENSEARCH_REPLICAS', 0, 20, 1),

@@ -21,7 +21,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { until } from '../support/until.js';
 import { responseRecord } from '../support/warc-maker.js';
 
-if (!hasOpenSearch) console.warn(OPENSEARCH_MISSING);
+if (!hasOpenSearch) process.stderr.write(`${OPENSEARCH_MISSING}\n`);
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const LAYOUT = { shards: 2, replicas: 1 };
 const PAGES = 40;
