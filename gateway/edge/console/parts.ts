@@ -114,6 +114,8 @@ export interface SearchNodeFacts {
   readonly isReady: boolean;
   /** Why it gets none, or serves an older commit. */
   readonly problem?: string;
+  /** Shards and copies, where its index is spread over a cluster. */
+  readonly details?: string;
   readonly pages?: number;
   readonly generation?: number;
   /** Commits that it is behind the node that is furthest. */

@@ -78,9 +78,9 @@ function nodeTable(nodes: readonly SearchNodeFacts[]) {
     ${table(
       'Search-cores',
       ['search-core', 'State', 'Pages', 'Commit', 'Behind'],
-      nodes.map(({ name, isReady, problem, pages, generation, behind }) => [
+      nodes.map(({ name, isReady, problem, details, pages, generation, behind }) => [
         html`<code>${name}</code>`,
-        `${isReady ? 'serving' : 'left out'}${problem === undefined ? '' : `: ${problem}`}`,
+        [isReady ? 'serving' : 'left out', problem, details].filter(Boolean).join(': '),
         pages ?? '–',
         generation ?? '–',
         behind === undefined ? '–' : behind === 0 ? 'no' : `${behind}`,
