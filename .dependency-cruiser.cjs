@@ -58,7 +58,7 @@ const SEARCH_CORE = {
   query: ['analyze', 'index', 'passage', 'rank'],
   threads: ['disk', 'index', 'query'],
   engines: ['analyze', 'disk', 'index', 'passage', 'query', 'rank', 'threads'],
-  ingest: ['disk', 'engines', 'index'],
+  ingest: ['disk', 'engines', 'index', 'threads'],
   service: ['engines'],
 };
 

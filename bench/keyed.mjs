@@ -114,7 +114,12 @@ async function compare(seconds) {
   const { url } = await new Promise((resolve) => core.once('message', resolve));
   const { createUpstream } = await import('../dist/gateway/edge/http/upstream.js');
   const limits = { timeoutMs: 5000, bytesMax: 1_000_000, socketsMax: 256 };
-  const run = createUpstream({ url, ...limits, log });
+  const node = {
+    ...{ url, name: 'core', leaveOut: () => undefined },
+    state: () => ({ ready: true, index: {} }),
+  };
+  const onTry = () => undefined;
+  const run = createUpstream({ nodes: [node], ...limits, clock, onTry, log });
   const rate = { policy: 'search', limit: 1, windowSeconds: 1, remaining: 1, resetSeconds: 1 };
   const common = { run, readPayment: quiet, searchForPayment: quiet, admitAddress: quiet };
   const searches = {

@@ -1,9 +1,10 @@
-// npm run lint: format, types-aware rules, import directions, dead code, the OpenAPI document.
+// npm run lint: types, format, types-aware rules, import directions, dead code, the OpenAPI document.
 import { join } from 'node:path';
-import { checkNode, ensureInstalled, root, step } from './steps.mjs';
+import { checkNode, checkTypes, ensureInstalled, root, step } from './steps.mjs';
 
 checkNode();
 await ensureInstalled();
+await checkTypes();
 const bin = (name) => join(root, 'node_modules', '.bin', name);
 await step('checking the format', bin('prettier'), [
   ...['--check', '--log-level', 'warn', '--cache', '--cache-strategy', 'content'],

@@ -2,14 +2,7 @@
 // dist/. `--all`: it needs the packages for development, too.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import {
-  checkNode,
-  ensureBuilt,
-  ensureBuiltToRun,
-  ensureInstalled,
-  ensureInstalledToRun,
-  root,
-} from './steps.mjs';
+import { checkNode, ensureBuilt, ensureInstalled, ensureInstalledToRun, root } from './steps.mjs';
 
 checkNode();
 const words = process.argv.slice(2);
@@ -17,11 +10,10 @@ const needsAll = words[0] === '--all';
 if (needsAll) {
   words.shift();
   await ensureInstalled();
-  await ensureBuilt();
 } else {
   await ensureInstalledToRun();
-  await ensureBuiltToRun();
 }
+await ensureBuilt();
 const [program = '', ...args] = words;
 const child = spawn(
   process.execPath,

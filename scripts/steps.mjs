@@ -185,32 +185,21 @@ function sourcesHash() {
 }
 
 const builtStamp = join(root, 'dist', '.built');
-/** What the stamp says where no types were checked. */
-const unchecked = (sources) => `unchecked ${sources}`;
 
-/**
- * Compiles what running the service needs when a source file is newer than the last build: without a
- * check of types where the compiler is not installed.
- */
-export async function ensureBuiltToRun() {
-  if (hasDevelopment()) return ensureBuilt();
+/** Compiles when a source file is newer than the last build: two seconds, because no type is checked. */
+export async function ensureBuilt() {
   const now = sourcesHash();
-  if (isFresh(builtStamp, now) || isFresh(builtStamp, unchecked(now))) return;
+  if (isFresh(builtStamp, now)) return;
   removeLeftovers();
   rmSync(builtStamp, { force: true });
   const transpile = join(root, 'scripts', 'transpile.mjs');
   await step('compiling', process.execPath, [transpile, ...COMPILED]);
-  writeFileSync(builtStamp, unchecked(now));
+  writeFileSync(builtStamp, now);
 }
 
-/** Compiles, and checks all types, when a source file is newer than the last such build. */
-export async function ensureBuilt() {
-  const stamp = builtStamp;
-  const now = sourcesHash();
-  if (isFresh(stamp, now)) return;
-  removeLeftovers();
+/** Checks the types of everything. It needs the packages for development. */
+export async function checkTypes() {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  await step('compiling', process.execPath, [tsc, '--project', 'tsconfig.json']);
-  await step('compiling the console', process.execPath, [tsc, '--project', 'console']);
-  writeFileSync(stamp, now);
+  await step('checking types', process.execPath, [tsc, '--project', 'tsconfig.json']);
+  await step('checking types of the console', process.execPath, [tsc, '--project', 'console']);
 }

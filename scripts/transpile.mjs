@@ -1,9 +1,7 @@
 /**
- * node scripts/transpile.mjs FOLDER…: compiles every source below these folders to the place where
- * `tsc` would put it, without checking a type. It is all that a start needs, and takes a second;
- * `npm test` and `npm run build` check the types.
+ * node scripts/transpile.mjs FOLDER…: compiles every source below these folders into dist/, without
+ * checking a type. `npm run build` and `npm run lint` check the types.
  */
-import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { files, root } from './steps.mjs';
@@ -13,10 +11,6 @@ const sources = process.argv
   .flatMap((folder) => [...files(join(root, folder), (name) => /(?<!\.d)\.ts$/.test(name))]);
 const isForBrowsers = (file) => relative(root, file).split(/[/\\]/)[0] === 'console';
 
-// tsc skips what its own notes call up to date: without them it writes everything anew.
-for (const notes of ['.tsbuildinfo', join('console', '.tsbuildinfo')]) {
-  rmSync(join(root, 'dist', notes), { force: true });
-}
 const common = {
   absWorkingDir: root,
   outbase: root,

@@ -4,6 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { LockedError } from './disk/lock.js';
 import { isPublicAddress } from '../network/public-address.js';
+import { blocklistFile } from './ingest/blocked/blocklist.js';
+import { guardedSink } from './ingest/blocked/guarded-sink.js';
+import { type Removal, removePages, takeDown } from './ingest/blocked/remove.js';
+import { createExtractPool } from './ingest/html/pool.js';
 import { indexCrawl } from './ingest/crawl/crawl.js';
 import { resolveHost } from '../network/checked-lookup.js';
 import { indexJsonl } from './ingest/jsonl-load.js';
@@ -14,12 +18,13 @@ import { type CommandPorts, IngestError } from './ingest/load.js';
 import { startProgress } from './ingest/progress.js';
 import { openSearchSink } from './ingest/opensearch-sink.js';
 import { type Report, reportJson, reportText } from './ingest/report.js';
-import { pageUrl } from './ingest/url.js';
 import type { PageSink } from './ingest/sink.js';
 import { USAGE } from './ingest/usage.js';
 import { indexArchives } from './ingest/warc/archive.js';
+import { clusterSink } from './ingest/watch/cluster-sink.js';
+import { livingSink } from './ingest/watch/living-sink.js';
+import { watchSources } from './ingest/watch/run.js';
 import { checkIndex } from './index/check.js';
-import type { Page } from './page.js';
 
 const OPTIONS = {
   index: { type: 'string', default: 'data/index' },
@@ -29,6 +34,9 @@ const OPTIONS = {
   'max-pages': { type: 'string', default: '10000' },
   delay: { type: 'string', default: '1' },
   'allow-private': { type: 'boolean', default: false },
+  sources: { type: 'string', default: 'data/sources.json' },
+  once: { type: 'boolean', default: false },
+  why: { type: 'string', default: 'by the operator' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const;
@@ -118,6 +126,8 @@ async function main(argv: string[]): Promise<number> {
   const [name = '', ...args] = positionals;
   if (name === 'check' && args.length === 0) return check(options);
   if (name === 'delete' && args.length > 0) return remove(args, options);
+  if (name === 'takedown' && args.length > 0) return takeOut(args, options);
+  if (name === 'watch' && args.length === 0) return watch(options);
   const command = Object.hasOwn(FILL_COMMANDS, name) ? FILL_COMMANDS[name] : undefined;
   if (command && args.length >= command.argsMin && args.length <= command.argsMax) {
     return fill(command.fill, args, options);
@@ -163,9 +173,49 @@ async function fill(command: Fill, args: string[], options: Options): Promise<nu
 /** Where pages go: the index directory, or the OpenSearch index that the setting names. */
 function targetOf({ index }: Options): { readonly sink: PageSink; readonly place: string } {
   const setting = process.env.SEARCH_CORE_OPENSEARCH;
-  if (!setting) return { sink: engineSink(index), place: index };
-  const address = parseOpenSearch(setting);
-  return { sink: openSearchSink(address), place: `${address.origin}/${address.index}` };
+  const address = setting ? parseOpenSearch(setting) : undefined;
+  const sink = address ? openSearchSink(address) : engineSink(index);
+  const place = address ? `${address.origin}/${address.index}` : index;
+  return { sink: guardedSink(sink, blocklistFile(index)), place };
+}
+
+async function watch(options: Options): Promise<number> {
+  const { index, sources, once } = options;
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  const pool = createExtractPool();
+  try {
+    const setting = process.env.SEARCH_CORE_OPENSEARCH;
+    const report = await watchSources(
+      { index, sourcesFile: sources, isOnce: once, timeoutMs: 20_000, bytesMax: 5 * 1024 * 1024 },
+      {
+        openSink: (stamp) =>
+          setting
+            ? clusterSink(openSearchSink(parseOpenSearch(setting)))
+            : livingSink(index, stamp),
+        isAllowedAddress: options['allow-private'] ? () => true : isPublicAddress,
+        resolve: resolveHost,
+        nowMs: () => Date.now(),
+        sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+        signal: stop.signal,
+        say: (line) => console.error(line),
+        pool,
+      },
+    );
+    const { looks, addresses, indexPages } = report;
+    console.log(
+      options.json
+        ? JSON.stringify({ ok: true, ...report })
+        : `${looks} looks, ${addresses} addresses known, ${index} holds ${indexPages} pages`,
+    );
+    return 0;
+  } catch (error) {
+    return failed(error);
+  } finally {
+    await pool.close();
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
 }
 
 async function check({ index, json }: Options): Promise<number> {
@@ -179,26 +229,28 @@ async function check({ index, json }: Options): Promise<number> {
   }
 }
 
-async function remove(urls: readonly string[], options: Options): Promise<number> {
-  const { json } = options;
+const remove = (names: readonly string[], options: Options): Promise<number> =>
+  removal(options, (sink) => removePages(sink, names));
+
+const takeOut = (names: readonly string[], options: Options): Promise<number> =>
+  removal(options, (sink) => takeDown(sink, blocklistFile(options.index), names, options.why));
+
+async function removal(
+  options: Options,
+  job: (sink: PageSink) => Promise<Removal>,
+): Promise<number> {
   try {
     const { sink, place } = targetOf(options);
-    const { pages } = await sink.update(
-      noPages(),
-      urls.map((url) => pageUrl(url) ?? url),
-    );
+    const { pages, removed } = await job(sink);
     console.log(
-      json ? JSON.stringify({ ok: true, indexPages: pages }) : `${place} now holds ${pages} pages`,
+      options.json
+        ? JSON.stringify({ ok: true, removed, indexPages: pages })
+        : `${removed} pages removed; ${place} now holds ${pages} pages`,
     );
     return 0;
   } catch (error) {
     return failed(error);
   }
-}
-
-// eslint-disable-next-line @typescript-eslint/require-await -- an empty stream of pages
-async function* noPages(): AsyncIterable<Page> {
-  yield* [];
 }
 
 /** What the operator can mend is said in a sentence; a bug shows where it is. */

@@ -1,6 +1,11 @@
 import type { Page } from './page.js';
 import type { SearchRequest, SearchResultItem } from './contract.js';
 
+/** The engine cannot search now, and may a little later: nothing is wrong with the request. */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+}
+
 /**
  * The port behind which an engine stands: embedded, in memory, or on other machines. It says what
  * is wanted (the best pages for a query, within a time) and nothing about how: no segment, no shard
@@ -10,6 +15,7 @@ export interface Engine {
   /**
    * The best pages for the request, in rank order. The same index and request give the same order.
    * A search that runs out of time or budget answers with the best it has and says so in `ended`.
+   * @throws UnavailableError where nothing can be searched now
    */
   search(request: SearchRequest, limits: SearchLimits): Promise<SearchOutcome>;
   /**
@@ -61,4 +67,9 @@ export interface EngineStats {
   readonly pages: number;
   /** Changes with every commit; 0 before the first. */
   readonly generation: number;
+  /**
+   * Why the engine cannot take up what was committed last, or cannot search at all, in a sentence;
+   * absent while all is well.
+   */
+  readonly problem?: string;
 }

@@ -1,6 +1,8 @@
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
 import { openEngine } from './engines/open.js';
+import { blocklistFile, LiveBlocklist } from './ingest/blocked/blocklist.js';
+import { filteredEngine } from './ingest/blocked/filtered-engine.js';
 import { listenOn, parseListen } from './service/listen.js';
 import { type ServiceLog, SearchService } from './service/server.js';
 
@@ -35,12 +37,13 @@ const SEARCHES_MAX = 256;
 /** Opens the index and serves it. */
 export async function startSearchCore(options: SearchCoreOptions): Promise<SearchCore> {
   const { indexDir, threads, log } = options;
-  const engine = await openEngine({
+  const opened = await openEngine({
     indexDir,
     openSearch: options.openSearch,
     ...(threads !== undefined && { threads }),
     onError: (error) => log.error({ err: error }, 'the engine had a fault in the background'),
   });
+  const engine = filteredEngine(opened, new LiveBlocklist(blocklistFile(indexDir)));
   const service = new SearchService({
     engine,
     limits: {

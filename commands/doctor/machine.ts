@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { listen, listenFault } from '../../gateway/edge/http/server.js';
 import { openToOthers } from '../../gateway/ground/private-files.js';
 import { lookAtSearchCore } from '../../gateway/ground/processes/look-at-search-core.js';
+import { nameOf } from '../../gateway/ground/processes/search-nodes.js';
 import type { Config } from '../../gateway/wiring/config.js';
 import { checkIndex } from '../../search-core/index/check.js';
 import { bad, type Finding, good, reasonOf, warning } from './finding.js';
@@ -64,16 +65,8 @@ export async function lookAtKeyFiles(config: Config): Promise<readonly Finding[]
 
 /** What answers the searches. */
 export async function lookAtIndex(config: Config): Promise<Finding> {
-  const { SEARCH_CORE_URL: url, DATA_DIR } = config;
-  if (url !== undefined) {
-    try {
-      await lookAtSearchCore(url, AbortSignal.timeout(TIMEOUT_MS));
-      return good('index', `search-core at ${new URL(url).host || url} can search.`);
-    } catch (error) {
-      const cure = 'Start it, and check SEARCH_CORE_URL; its own log says what it lacks.';
-      return bad('index', `${reasonOf(error)}.`, cure);
-    }
-  }
+  const { searchCoreUrls, DATA_DIR } = config;
+  if (searchCoreUrls.length > 0) return lookAtNodes(searchCoreUrls);
   const folder = join(DATA_DIR, 'index');
   if (!existsSync(folder)) {
     return good(
@@ -85,6 +78,24 @@ export async function lookAtIndex(config: Config): Promise<Finding> {
   if (ok) return good('index', `The index has ${pages} pages and is sound.`);
   const cure = 'Index the pages again (npm run index), or put back a copy of the folder.';
   return bad('index', `The index is damaged: ${problems[0] ?? 'unknown'}.`, cure);
+}
+
+/** All nodes well, or some of them, or none. */
+async function lookAtNodes(urls: readonly string[]): Promise<Finding> {
+  const looks = await Promise.all(
+    urls.map(async (url) => {
+      const look = lookAtSearchCore(url, AbortSignal.timeout(TIMEOUT_MS));
+      const fault = await look.then(() => undefined, reasonOf);
+      return { name: nameOf(url), fault };
+    }),
+  );
+  const faults = looks.flatMap(({ name, fault }) => (fault === undefined ? [] : { name, fault }));
+  const names = looks.map(({ name }) => name).join(', ');
+  if (faults.length === 0) return good('index', `search-core at ${names} can search.`);
+  const said = faults.map(({ name, fault }) => `At ${name}: ${fault}.`).join(' ');
+  const setting = urls.length === 1 ? 'SEARCH_CORE_URL' : 'SEARCH_CORE_URLS';
+  const cure = `Start it, and check ${setting}; its own log says what it lacks.`;
+  return faults.length < urls.length ? warning('index', said, cure) : bad('index', said, cure);
 }
 
 /** Whether the service can listen where it is told, or already does. */

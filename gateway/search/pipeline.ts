@@ -78,8 +78,11 @@ export function createSearch<Payload extends object>(parts: SearchParts<Payload>
     if (isRefusal(asker)) return refused(requestId, asker);
     const metered = asker.kind === 'account' ? parts.meter(asker.caller, requestId) : undefined;
     const admission = await admit(call, asker, parts);
-    if (admission.kind === 'limited') return end(refused(requestId, admission.refusal));
     const request = parseSearchRequest(call.body);
+    if (admission.kind === 'limited') {
+      // The query is only for the account's own log: whether it is a good one is not said.
+      return end(refused(requestId, admission.refusal), isRefusal(request) ? undefined : request);
+    }
     if (isRefusal(request)) return end(refused(requestId, request));
     return end(await payAndSearch(asker, request), request);
 

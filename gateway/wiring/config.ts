@@ -57,10 +57,14 @@ export interface Config extends Omit<
   | 'FACILITATOR_TOKEN'
   | 'LOG_LEVEL'
   | 'DRAIN_DELAY_MS'
+  | 'SEARCH_CORE_URL'
+  | 'SEARCH_CORE_URLS'
 > {
   /** Unless set, `warn` where a person watches a development start, and `info` elsewhere. */
   readonly LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly DRAIN_DELAY_MS: number;
+  /** The search-cores that run elsewhere; none: one is started. */
+  readonly searchCoreUrls: readonly string[];
   readonly chain: ChainConfig;
 }
 
@@ -86,12 +90,19 @@ export function readConfig(environment: NodeJS.ProcessEnv, args: readonly string
     RELAYER_PRIVATE_KEY,
     RELAYER_PRIVATE_KEY_FILE,
     FACILITATOR_TOKEN,
+    SEARCH_CORE_URL,
+    SEARCH_CORE_URLS,
     ...rest
   } = parsed.data;
+  if (SEARCH_CORE_URL !== undefined && SEARCH_CORE_URLS !== undefined) {
+    throw new ConfigError(['SEARCH_CORE_URL and SEARCH_CORE_URLS are both set: leave out one.']);
+  }
+  const searchCoreUrls =
+    SEARCH_CORE_URLS ?? (SEARCH_CORE_URL === undefined ? [] : [SEARCH_CORE_URL]);
   const chain = chainConfig(parsed.data, forkUrlOf(args));
   const LOG_LEVEL = rest.LOG_LEVEL ?? (chain.kind === 'development' ? 'warn' : 'info');
   const drainDelayMs = rest.DRAIN_DELAY_MS ?? (chain.kind === 'development' ? 0 : DRAIN_DELAY_MS);
-  return { ...rest, LOG_LEVEL, DRAIN_DELAY_MS: drainDelayMs, chain };
+  return { ...rest, LOG_LEVEL, DRAIN_DELAY_MS: drainDelayMs, searchCoreUrls, chain };
 }
 
 function chainConfig(values: Settings, forkUrl: string | undefined): ChainConfig {

@@ -74,8 +74,8 @@ export async function openDoors(
     offer: payments.offer,
     isReady: async () => (await health.check()).keys,
     index: indexState(clock, {
-      url: core.url,
-      ...(config.SEARCH_CORE_URL === undefined && { indexDir: join(config.DATA_DIR, 'index') }),
+      nodes: core.nodes,
+      ...(config.searchCoreUrls.length === 0 && { indexDir: join(config.DATA_DIR, 'index') }),
     }),
   });
   const { refund } = payments;

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createMetrics } from '../ground/observe/metrics.js';
 import { closedDataFolder, openToOthers, readSealingKey } from '../ground/private-files.js';
 import { openSearchCore } from '../ground/processes/open-search-core.js';
+import type { NodeState } from '../ground/processes/search-nodes.js';
 import { openDataFolder } from '../ground/store/data-folder.js';
 import { openStore } from '../ground/store/open.js';
 import { sealingWith } from '../ground/store/sealing.js';
@@ -41,7 +42,7 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     stops.keep(
       'search-core',
       openSearchCore({
-        url: config.SEARCH_CORE_URL,
+        urls: config.searchCoreUrls,
         indexDir: join(dataDir, 'index'),
         logLevel: config.LOG_LEVEL,
         clock,
@@ -77,6 +78,17 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     metrics.gauge(`search402_${part}_ready`, help, () => (read() ? 1 : 0));
   isReady('database', '1 while the database takes writes', () => store.health().ready);
   isReady('search_core', '1 while search-core can search', () => core.health().ready);
+  const ofNodes = (figure: string, help: string, read: (state: NodeState) => number) =>
+    metrics.gauges(`search402_search_node_${figure}`, help, 'node', () =>
+      core.nodes.map((node) => [node.name, read(node.state())] as const),
+    );
+  ofNodes('ready', '1 while this search-core gets searches', ({ ready }) => (ready ? 1 : 0));
+  ofNodes(
+    'generation',
+    'The commit that this search-core serves',
+    ({ index }) => index.generation ?? 0,
+  );
+  ofNodes('pages', 'Pages that this search-core has', ({ index }) => index.pages ?? 0);
   isReady('rpc', '1 while the chain answers', () => chain.health().ready);
   count('commits', 'Commits since the start', () => store.health().commits);
   const sealing = sealingWith(sealingKey.key, random);
@@ -101,6 +113,6 @@ function isFolderShared({ chain, DATABASE_URL }: Config): boolean {
 }
 
 function isFolderNeeded(config: Config): boolean {
-  const { SEARCH_CORE_URL, SEALING_KEY_FILE } = config;
-  return !isFolderShared(config) || SEARCH_CORE_URL === undefined || SEALING_KEY_FILE === undefined;
+  const { searchCoreUrls, SEALING_KEY_FILE } = config;
+  return !isFolderShared(config) || searchCoreUrls.length === 0 || SEALING_KEY_FILE === undefined;
 }

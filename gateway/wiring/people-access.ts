@@ -11,10 +11,12 @@ import { openWallets, type WalletProof } from '../customers/people/wallets.js';
 import { prolongPack } from '../customers/packs/holders.js';
 import { openTopUps, type TopUpPayments } from '../customers/credits/top-up.js';
 import { usageRecorder } from '../customers/usage/recorder.js';
+import { usageInsight } from '../customers/usage/insight.js';
 import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
+import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
-import type { Figure, OperatorFacts } from '../edge/console/parts.js';
+import type { Figure, OperatorFacts, SearchNodeFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { UsdcUnits } from '../ground/domain/units.js';
 import type { Sealing } from '../ground/store/sealing.js';
@@ -73,6 +75,7 @@ export async function openPeopleAccess(
     topUpPayments?: TopUpPayments;
     /** Lines for the operator's page, about what only `main` knows. */
     figures?: () => Promise<readonly Figure[]>;
+    searchNodes?: () => readonly SearchNodeFacts[];
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
@@ -104,12 +107,15 @@ export async function openPeopleAccess(
     team,
     ...(wallets && { wallets }),
     keys,
+    insight: usageInsight(store),
+    saying: sayingRoutes(ports.sealing, clock, { isHttps: publicUrl.startsWith('https:') }),
     priceUnits,
     publicUrl,
     mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
     operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
+    ...(money.searchNodes && { searchNodes: money.searchNodes }),
     warnings: settings.warnings,
     isMailSent: smtpUrl !== undefined,
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),

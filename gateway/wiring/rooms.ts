@@ -10,6 +10,7 @@ import { createKeyedSearch } from '../search/keyed.js';
 import { observed } from '../search/observed.js';
 import { createSearch, type Search } from '../search/pipeline.js';
 import { openAccess } from './access.js';
+import { nodeFacts } from './node-facts.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import { openPackAccess } from './pack-access.js';
@@ -78,7 +79,7 @@ export async function openRooms(
       access,
       settings,
       { ...ports, sealing },
-      { topUpPayments: payments.topUps, figures },
+      { topUpPayments: payments.topUps, figures, searchNodes: () => nodeFacts(core.nodes) },
     ),
   );
   return { access, packs, payments, people, publicUrl, bodyLimits };
@@ -92,8 +93,10 @@ export function wireSearch(
   { log, stops }: Surroundings,
 ): { readonly search: Search; readonly freeSearch: FreeSearch } {
   const upstream = createUpstream({
-    url: core.url,
+    nodes: core.nodes,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
+    clock,
+    onTry: (node, ended) => metrics.searchTry(node, ended),
     bytesMax: ANSWER_BYTES_MAX,
     socketsMax: UPSTREAM_SOCKETS_MAX,
     log,

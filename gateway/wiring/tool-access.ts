@@ -2,6 +2,7 @@ import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
 import type { Config } from './config.js';
 import { createGuard, visitorOf } from '../edge/console/guard.js';
+import { sayingRoutes } from '../edge/console/said.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { startHousekeeping } from './housekeeping.js';
 import type { BodyLimits } from '../edge/http/body.js';
@@ -108,7 +109,9 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
         const [defaultResource] = all;
         router.use(oauthRoutes({ provider, connections, login, issuer, defaultResource, clock }));
         const guard = createGuard(people.people, people.team, config.OPERATOR_EMAILS);
-        router.use('/console', connectionPages(connections, guard));
+        const isHttps = publicUrl.startsWith('https:');
+        const saying = sayingRoutes(sealing, clock, { isHttps });
+        router.use('/console', connectionPages(connections, guard, saying));
       }
       return router;
     },

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { copyBytes } from './copy.js';
 import type { Directory, InputFile, OutputFile } from './directory.js';
+import { borrowed, type OpenFile } from './filesystem.js';
 
 /**
  * A file with checksums: data, then a CRC-32 for every 64 KiB of it, then a footer
@@ -69,6 +70,14 @@ interface Contents {
   readonly sums: Uint32Array;
 }
 
+/**
+ * Whether all of a checked file is there, by its end.
+ * @throws DamagedIndexError where a copy of it is still under way, or was cut off
+ */
+export function assertWhole(file: InputFile, name: string): void {
+  readContents(file, name);
+}
+
 function readContents(file: InputFile, name: string): Contents {
   const damaged = (): never => {
     throw new DamagedIndexError(`${name}: the end of the file is damaged`);
@@ -89,9 +98,10 @@ function readContents(file: InputFile, name: string): Contents {
   };
 }
 
-/** What another thread needs to read the same memory. */
+/** What another thread needs to read the same memory, and to fill it from the same open file. */
 export interface SharedFileHandle {
   readonly name: string;
+  readonly file: OpenFile;
   readonly memory: SharedArrayBuffer;
   readonly loaded: SharedArrayBuffer;
 }
@@ -119,20 +129,26 @@ export class SharedFile {
     this.loaded = new Uint8Array(handle.loaded);
   }
 
-  static open(directory: Directory, name: string, shared?: SharedFileHandle): SharedFile {
+  static open(directory: Directory, name: string): SharedFile {
     const file = directory.open(name);
     try {
       const contents = readContents(file, name);
-      const handle = shared ?? {
+      return new SharedFile(file, contents, {
         name,
+        file: openFileOf(file),
         memory: new SharedArrayBuffer(Math.ceil((contents.length + 8) / 4) * 4),
         loaded: new SharedArrayBuffer(contents.sums.length),
-      };
-      return new SharedFile(file, contents, handle);
+      });
     } catch (error) {
       file.close();
       throw error;
     }
+  }
+
+  /** The same file in another thread: nothing is opened, so it need not be in its directory any more. */
+  static attach(handle: SharedFileHandle): SharedFile {
+    const file = borrowed(handle.file, handle.name);
+    return new SharedFile(file, readContents(file, handle.name), handle);
   }
 
   get length(): number {
@@ -172,4 +188,9 @@ export class SharedFile {
     }
     Atomics.store(this.loaded, chunk, 1);
   }
+}
+
+/** For other threads; a directory in memory has no threads beside it, and no descriptors. */
+export function openFileOf({ descriptor = -1, size }: InputFile): OpenFile {
+  return { descriptor, size };
 }

@@ -26,6 +26,8 @@ export interface OutputFile {
 
 export interface InputFile {
   readonly size: number;
+  /** Where the system opened it: other threads read by this, also after the file was removed. */
+  readonly descriptor?: number;
   /** Reads bytes from `position` until `target` is full; throws where the file ends before that. */
   read(target: Uint8Array, position: number): void;
   close(): void;

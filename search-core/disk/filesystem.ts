@@ -40,17 +40,29 @@ function output(path: string): OutputFile {
 }
 
 function input(path: string): InputFile {
-  const fd = fs.openSync(path, 'r');
-  const { size } = fs.fstatSync(fd);
+  const descriptor = fs.openSync(path, 'r');
+  const { size } = fs.fstatSync(descriptor);
+  return { ...borrowed({ descriptor, size }, path), close: () => fs.closeSync(descriptor) };
+}
+
+/** A file that another thread of this process has open, and keeps open for as long as it is read. */
+export interface OpenFile {
+  readonly descriptor: number;
+  readonly size: number;
+}
+
+/** Reads a file that another thread opened; to close it is left to that thread. */
+export function borrowed({ descriptor, size }: OpenFile, name: string): InputFile {
   return {
     size,
+    descriptor,
     read(target, position) {
       for (let at = 0; at < target.length;) {
-        const count = fs.readSync(fd, target, at, target.length - at, position + at);
-        if (count === 0) throw new Error(`${path} ends before byte ${position + target.length}`);
+        const count = fs.readSync(descriptor, target, at, target.length - at, position + at);
+        if (count === 0) throw new Error(`${name} ends before byte ${position + target.length}`);
         at += count;
       }
     },
-    close: () => fs.closeSync(fd),
+    close: () => undefined,
   };
 }

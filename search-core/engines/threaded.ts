@@ -8,7 +8,14 @@ import { Snapshot } from '../index/snapshot.js';
 import type { WriterThreadAsk } from '../threads/messages.js';
 import { SearchPool } from '../threads/search-pool.js';
 import { Thread } from '../threads/thread.js';
-import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../engine.js';
+import {
+  type Change,
+  type Engine,
+  type EngineStats,
+  type SearchLimits,
+  type SearchOutcome,
+  UnavailableError,
+} from '../engine.js';
 
 export interface ThreadedEngineOptions {
   readonly indexDir: string;
@@ -21,11 +28,14 @@ export interface ThreadedEngineOptions {
 /** How often the directory is looked at for a commit of another process. */
 const RELOAD_MS = 200;
 const RELOAD_ATTEMPTS = 5;
+/** How often a commit is tried again that was not whole: a copy of it may be under way. */
+const RETRY_MS = 1_000;
 
 /**
  * The embedded engine over several threads. Each searches by itself; the index's memory is shared,
  * so it is there once. Commits, by this engine or by another process, are taken up while searches
- * run: a search sees one commit from beginning to end.
+ * run: a search sees one commit from beginning to end. A commit that is not whole, because a copy of
+ * it is under way or its writer died, is left alone and tried again; the last whole one serves.
  */
 export class ThreadedEngine implements Engine {
   private readonly pool: SearchPool;
@@ -33,30 +43,30 @@ export class ThreadedEngine implements Engine {
   private snapshot: Snapshot | undefined;
   private writer: Thread<WriterThreadAsk> | undefined;
   private seen = '';
+  private problem: string | undefined;
+  private triedMs = 0;
   private reloading: Promise<void> = Promise.resolve();
 
   private constructor(private readonly options: ThreadedEngineOptions) {
     const { indexDir, threads, onError } = options;
     mkdirSync(indexDir, { recursive: true });
-    this.pool = new SearchPool(indexDir, threads ?? availableParallelism(), onError);
+    this.pool = new SearchPool(threads ?? availableParallelism(), onError);
     this.timer = setInterval(() => {
-      if (this.stamp() !== this.seen) this.reload().catch(onError);
+      const isDue = performance.now() - this.triedMs >= RETRY_MS;
+      if (this.stamp() !== this.seen || (this.problem !== undefined && isDue)) void this.follow();
     }, RELOAD_MS);
     this.timer.unref();
   }
 
+  /** Opens the last commit, or waits for the first whole one: until then nothing is found. */
   static async open(options: ThreadedEngineOptions): Promise<ThreadedEngine> {
     const engine = new ThreadedEngine(options);
-    try {
-      await engine.reload();
-      return engine;
-    } catch (error) {
-      await engine.close();
-      throw error;
-    }
+    await engine.follow();
+    return engine;
   }
 
   search(request: SearchRequest, limits: SearchLimits): Promise<SearchOutcome> {
+    if (!this.snapshot) return Promise.reject(new UnavailableError('there is no whole index yet'));
     return this.pool.search(request, limits);
   }
 
@@ -73,6 +83,7 @@ export class ThreadedEngine implements Engine {
     return Promise.resolve({
       pages: this.snapshot?.pages ?? 0,
       generation: this.snapshot?.commit.generation ?? 0,
+      ...(this.problem !== undefined && { problem: this.problem }),
     });
   }
 
@@ -98,26 +109,38 @@ export class ThreadedEngine implements Engine {
     return this.reloading;
   }
 
+  /** The same, and where that fails the last one stays; why is told once. */
+  private async follow(): Promise<void> {
+    try {
+      await this.reload();
+    } catch (error) {
+      const { problem } = this;
+      this.problem = `the last commit is not whole (${messageOf(error)})`;
+      if (this.problem !== problem) this.options.onError(error);
+    }
+  }
+
   /**
    * Opens the last commit and hands it to the threads. A writer may remove a commit's files while
    * they are opened, but only after the next commit: that one is tried then.
    */
   private async takeUp(): Promise<void> {
+    const previous = this.snapshot;
+    const next = this.openLast(previous);
+    this.snapshot = next;
+    await this.pool.use(next.handle);
+    previous?.close(next);
+    this.problem = undefined;
+  }
+
+  private openLast(previous: Snapshot | undefined): Snapshot {
     for (let attempt = 1; ; attempt++) {
-      const stamp = this.stamp();
+      this.seen = this.stamp();
+      this.triedMs = performance.now();
       try {
-        const previous = this.snapshot;
-        const next = Snapshot.open(openDirectory(this.options.indexDir), previous);
-        this.snapshot = next;
-        await this.pool.use(next.handle);
-        previous?.close(next);
-        this.seen = stamp;
-        return;
+        return Snapshot.open(openDirectory(this.options.indexDir), previous);
       } catch (error) {
-        if (this.stamp() === stamp || attempt === RELOAD_ATTEMPTS) {
-          this.seen = stamp;
-          throw error;
-        }
+        if (this.stamp() === this.seen || attempt === RELOAD_ATTEMPTS) throw error;
       }
     }
   }
@@ -128,4 +151,8 @@ export class ThreadedEngine implements Engine {
     const stat = statSync(path, { throwIfNoEntry: false });
     return stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : '';
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

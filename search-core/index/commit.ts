@@ -62,7 +62,8 @@ export function writeChecked(directory: Directory, name: string, value: object):
   directory.sync();
 }
 
-const OURS = /^(?:s\d+\.(?:[a-z]+|\d+\.deletes)|index\.json\.new|draft\.json(?:\.new)?)$/;
+const OURS =
+  /^(?:s\d+(?:-[0-9a-f]{8})?\.(?:[a-z]+|\d+\.deletes)|index\.json\.new|draft\.json(?:\.new)?)$/;
 
 /** The files that a commit refers to. */
 export function filesOf(commit: Commit): string[] {

@@ -15,11 +15,11 @@ export function openWriter(
 ): Promise<IndexWriter> {
   return new Promise((resolve) => {
     mkdirSync(indexDir, { recursive: true });
-    const unlock = lock(join(indexDir, 'writer.lock'), `the index ${indexDir}`);
+    const held = lock(join(indexDir, 'writer.lock'), `the index ${indexDir}`);
     try {
-      resolve(new IndexWriter(openDirectory(indexDir), runMerge, unlock, job));
+      resolve(new IndexWriter(openDirectory(indexDir), runMerge, held, job));
     } catch (error) {
-      unlock();
+      held.release();
       throw error;
     }
   });

@@ -1,5 +1,12 @@
-import { DamagedIndexError, SharedFile, type SharedFileHandle } from '../disk/checked.js';
-import type { Directory } from '../disk/directory.js';
+import {
+  assertWhole,
+  DamagedIndexError,
+  openFileOf,
+  SharedFile,
+  type SharedFileHandle,
+} from '../disk/checked.js';
+import type { Directory, InputFile } from '../disk/directory.js';
+import { borrowed, type OpenFile } from '../disk/filesystem.js';
 import type { Page } from '../page.js';
 import { type SegmentFile, type SegmentMeta } from './files.js';
 import { hashUrl, KeysReader } from './keys.js';
@@ -13,8 +20,11 @@ const IN_MEMORY: readonly InMemory[] = ['terms', 'postings', 'positions', 'norms
 
 const NO_PARTS: PickParts = () => ({ from: 0, to: 0 });
 
-/** The memory of an open segment, for other threads. */
-export type SegmentHandle = Readonly<Record<InMemory, SharedFileHandle>>;
+/** The memory and the files of an open segment, for other threads. */
+export interface SegmentHandle {
+  readonly inMemory: Readonly<Record<InMemory, SharedFileHandle>>;
+  readonly text: OpenFile;
+}
 
 /** An open, immutable segment. */
 export class Segment {
@@ -26,7 +36,7 @@ export class Segment {
 
   private constructor(
     readonly meta: SegmentMeta,
-    directory: Directory,
+    private readonly text: InputFile,
     private readonly files: Readonly<Record<InMemory, SharedFile>>,
   ) {
     if (files.norms.length !== 2 * meta.documents) {
@@ -36,32 +46,39 @@ export class Segment {
     this.norms = files.norms.bytes;
     this.terms = new TermsReader(files.terms, meta.dictionary);
     this.keys = new KeysReader(files.keys);
-    this.stored = new StoredReader(directory, meta.name, files.pages);
+    this.stored = new StoredReader(text, meta.name, files.pages);
   }
 
-  /** Opens a segment, over memory that another thread filled if `shared` is given. */
-  static open(directory: Directory, meta: SegmentMeta, shared?: SegmentHandle): Segment {
-    const opened: SharedFile[] = [];
+  /**
+   * Opens a segment.
+   * @throws DamagedIndexError unless every file is there to its end
+   */
+  static open(directory: Directory, meta: SegmentMeta): Segment {
+    const opened: { close(): void }[] = [];
+    const keep = <T extends { close(): void }>(file: T): T => {
+      opened.push(file);
+      return file;
+    };
     try {
-      const files = IN_MEMORY.map((kind) => {
-        const file = SharedFile.open(directory, `${meta.name}.${kind}`, shared?.[kind]);
-        opened.push(file);
-        return [kind, file] as const;
-      });
-      return new Segment(
-        meta,
-        directory,
-        Object.fromEntries(files) as Record<InMemory, SharedFile>,
-      );
+      const name = `${meta.name}.text`;
+      const text = keep(directory.open(name));
+      assertWhole(text, name);
+      const files = byKind((kind) => keep(SharedFile.open(directory, `${meta.name}.${kind}`)));
+      return new Segment(meta, text, files);
     } catch (error) {
       for (const file of opened) file.close();
       throw error;
     }
   }
 
+  /** The same segment in another thread, for as long as the thread that opened it has it open. */
+  static attach(meta: SegmentMeta, { inMemory, text }: SegmentHandle): Segment {
+    const files = byKind((kind) => SharedFile.attach(inMemory[kind]));
+    return new Segment(meta, borrowed(text, `${meta.name}.text`), files);
+  }
+
   get handle(): SegmentHandle {
-    const entries = IN_MEMORY.map((kind) => [kind, this.files[kind].handle] as const);
-    return Object.fromEntries(entries) as Record<InMemory, SharedFileHandle>;
+    return { inMemory: byKind((kind) => this.files[kind].handle), text: openFileOf(this.text) };
   }
 
   cursor(): PostingsCursor {
@@ -100,4 +117,9 @@ export class Segment {
     for (const kind of IN_MEMORY) this.files[kind].close();
     this.stored.close();
   }
+}
+
+function byKind<T>(of: (kind: InMemory) => T): Readonly<Record<InMemory, T>> {
+  const entries = IN_MEMORY.map((kind) => [kind, of(kind)] as const);
+  return Object.fromEntries(entries) as Record<InMemory, T>;
 }

@@ -2,6 +2,7 @@ import type { Directory } from '../disk/directory.js';
 import type { Averages } from '../rank/bm25f.js';
 import { type Commit, readCommit } from './commit.js';
 import { DeletedSet } from './deletes.js';
+import type { SegmentMeta } from './files.js';
 import { Segment, type SegmentHandle } from './segment.js';
 
 /** A segment as one commit sees it. */
@@ -12,10 +13,16 @@ export interface Leaf {
   readonly base: number;
 }
 
-/** What another thread needs to open the same snapshot over the same memory. */
+/** What another thread needs to open the same snapshot over the same memory and files. */
 export interface SnapshotHandle {
   readonly commit: Commit;
-  readonly segments: Readonly<Record<string, SegmentHandle>>;
+  readonly leaves: readonly LeafHandle[];
+}
+
+interface LeafHandle {
+  readonly segment: SegmentHandle;
+  /** Its deleted documents, a bit each. */
+  readonly deleted: Uint8Array;
 }
 
 /**
@@ -44,21 +51,40 @@ export class Snapshot {
 
   /**
    * Opens the last commit. Segments that `previous` has open are used again, not opened twice.
+   * @throws DamagedIndexError unless the whole commit is there
    */
   static open(directory: Directory, previous?: Snapshot): Snapshot {
-    return Snapshot.of(directory, readCommit(directory), previous);
+    return Snapshot.of(readCommit(directory), previous, {
+      open: (meta) => Segment.open(directory, meta),
+      deleted: (meta, deletes) =>
+        deletes === null ? DeletedSet.none(meta.documents) : DeletedSet.read(directory, deletes),
+    });
   }
 
-  /** Opens the snapshot of another thread over its memory. */
-  static attach(directory: Directory, handle: SnapshotHandle, previous?: Snapshot): Snapshot {
-    return Snapshot.of(directory, handle.commit, previous, handle.segments);
+  /**
+   * Opens the snapshot of another thread over its memory and files. The directory is not asked: by
+   * then a writer may have removed what only that commit needed.
+   */
+  static attach({ commit, leaves }: SnapshotHandle, previous?: Snapshot): Snapshot {
+    const byName = new Map(commit.segments.map(({ meta }, at) => [meta.name, leaves[at]]));
+    const leafOf = ({ name }: SegmentMeta): LeafHandle => {
+      const leaf = byName.get(name);
+      if (!leaf) throw new Error(`the snapshot came without its segment ${name}`);
+      return leaf;
+    };
+    return Snapshot.of(commit, previous, {
+      open: (meta) => Segment.attach(meta, leafOf(meta).segment),
+      deleted: (meta) => new DeletedSet(leafOf(meta).deleted),
+    });
   }
 
   private static of(
-    directory: Directory,
     commit: Commit,
-    previous?: Snapshot,
-    shared?: SnapshotHandle['segments'],
+    previous: Snapshot | undefined,
+    source: {
+      readonly open: (meta: SegmentMeta) => Segment;
+      readonly deleted: (meta: SegmentMeta, deletes: string | null) => DeletedSet;
+    },
   ): Snapshot {
     const known = new Map(previous?.leaves.map(({ segment }) => [segment.meta.name, segment]));
     const opened: Segment[] = [];
@@ -67,11 +93,10 @@ export class Snapshot {
       const leaves = commit.segments.map(({ meta, deletes }) => {
         let segment = known.get(meta.name);
         if (!segment) {
-          segment = Segment.open(directory, meta, shared?.[meta.name]);
+          segment = source.open(meta);
           opened.push(segment);
         }
-        const deleted =
-          deletes === null ? DeletedSet.none(meta.documents) : DeletedSet.read(directory, deletes);
+        const deleted = source.deleted(meta, deletes);
         const leaf = { segment, deleted, base };
         base += meta.documents;
         return leaf;
@@ -96,8 +121,11 @@ export class Snapshot {
   }
 
   get handle(): SnapshotHandle {
-    const entries = this.leaves.map(({ segment }) => [segment.meta.name, segment.handle] as const);
-    return { commit: this.commit, segments: Object.fromEntries(entries) };
+    const leaves = this.leaves.map(({ segment, deleted }) => ({
+      segment: segment.handle,
+      deleted: deleted.toBytes(),
+    }));
+    return { commit: this.commit, leaves };
   }
 
   /** The leaf that holds a document of the whole index. */

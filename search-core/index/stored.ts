@@ -136,17 +136,16 @@ const ALL_PARTS: PickParts = (words) => ({ from: 0, to: words.length });
 export class StoredReader {
   private readonly offsets: Float64Array;
   private readonly blocks: number;
-  private readonly file: InputFile;
 
+  /** @param file the packed texts, open; closed with this */
   constructor(
-    directory: Directory,
+    private readonly file: InputFile,
     private readonly segment: string,
     pages: SharedFile,
   ) {
     pages.ensureAll();
     this.blocks = pages.length / 16 - 1;
     this.offsets = new Float64Array(pages.handle.memory, 0, pages.length / 8);
-    this.file = directory.open(`${segment}.text`);
   }
 
   /**
@@ -168,6 +167,18 @@ export class StoredReader {
     for (let block = 0; block < this.blocks; block++) {
       const [first, end] = [this.firstOf(block), this.firstOf(block + 1)];
       yield { first, end, packed: this.packed(block) };
+    }
+  }
+
+  /** The URLs of all documents, in order; reads each block once. */
+  *urls(): Generator<string> {
+    for (let block = 0; block < this.blocks; block++) {
+      const { bytes, lengths, from } = this.unpackHead(block, this.packed(block));
+      let at = from;
+      for (const [field, size] of lengths.entries()) {
+        if (field % 3 === 0) yield bytes.toString('utf8', at, at + size);
+        at += size;
+      }
     }
   }
 
@@ -212,14 +223,8 @@ export class StoredReader {
 
   /** Unpacks a block's head and reads the n-th page from it. */
   private head(block: number, packed: Buffer, n: number): Head {
-    const length = packed.length < HEADER_BYTES ? 0 : packed.readUInt32LE(4);
-    const data = packed.subarray(HEADER_BYTES, HEADER_BYTES + length);
-    if (length === 0 || crc32(data) !== packed.readUInt32LE(0)) throw this.damaged(block);
-    const bytes = inflateRawSync(data);
-    const count = this.firstOf(block + 1) - this.firstOf(block);
-    const reader = new ByteReader(bytes);
-    const lengths = Array.from({ length: 3 * count }, () => reader.varint());
-    let at = reader.at;
+    const { bytes, lengths, from, length } = this.unpackHead(block, packed);
+    let at = from;
     for (const skipped of lengths.slice(0, 3 * n)) at += skipped;
     const [url = '', title = '', text = ''] = lengths
       .slice(3 * n, 3 * n + 3)
@@ -229,11 +234,33 @@ export class StoredReader {
     return { url, title, text: partsOf(new ByteReader(bytes, at), HEADER_BYTES + length) };
   }
 
+  private unpackHead(block: number, packed: Buffer): UnpackedHead {
+    const length = packed.length < HEADER_BYTES ? 0 : packed.readUInt32LE(4);
+    const data = packed.subarray(HEADER_BYTES, HEADER_BYTES + length);
+    if (length === 0 || crc32(data) !== packed.readUInt32LE(0)) throw this.damaged(block);
+    const bytes = inflateRawSync(data);
+    const count = this.firstOf(block + 1) - this.firstOf(block);
+    const reader = new ByteReader(bytes);
+    const lengths = Array.from({ length: 3 * count }, () => reader.varint());
+    return { bytes, lengths, from: reader.at, length };
+  }
+
   private unpackPart(block: number, packed: Buffer, { start, length, sum }: PackedPart): string {
     const data = packed.subarray(start, start + length);
     if (crc32(data) !== sum) throw this.damaged(block);
     return inflateRawSync(data).toString('utf8');
   }
+}
+
+/** A block's head: URL, title and text (or the parts of a long one) of each page, end to end. */
+interface UnpackedHead {
+  readonly bytes: Buffer;
+  /** Bytes of each field. */
+  readonly lengths: readonly number[];
+  /** Where the first field begins. */
+  readonly from: number;
+  /** Bytes of the head as it is packed. */
+  readonly length: number;
 }
 
 function partsOf(reader: ByteReader, firstStart: number): PackedPart[] {

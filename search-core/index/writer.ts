@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { Directory } from '../disk/directory.js';
+import type { Lock } from '../disk/lock.js';
 import type { Page } from '../page.js';
 import { filesOf, sweep, writeCommit } from './commit.js';
 import { DeletedSet } from './deletes.js';
@@ -20,6 +22,12 @@ export type MergeRunner = (
   name: string,
   inputs: readonly MergeInput[],
 ) => Promise<SegmentMeta> | SegmentMeta;
+
+/** Where nobody else can write: a directory in memory. */
+const NO_LOCK: Lock = {
+  assertHeld: () => undefined,
+  release: () => undefined,
+};
 
 /** A segment with its deleted documents, as the next commit will list it. */
 interface Listed {
@@ -48,6 +56,7 @@ export class IndexWriter {
   /** Whether the next commit drops all that is committed now. */
   private cleared = false;
   private nextSegment: number;
+  private readonly mark = randomBytes(4).toString('hex');
   private merging: Promise<void> | undefined;
   /** Those of `freshSegments` that an earlier run wrote. */
   private drafted: readonly Segment[] = [];
@@ -59,7 +68,7 @@ export class IndexWriter {
     private readonly directory: Directory,
     private readonly runMerge: MergeRunner = (name, inputs) =>
       mergeSegments(directory, name, inputs),
-    private readonly unlock: () => void = () => undefined,
+    private readonly lock: Lock = NO_LOCK,
     private readonly job = '',
   ) {
     this.snapshot = Snapshot.open(directory);
@@ -172,6 +181,11 @@ export class IndexWriter {
     if (leaves.length > 1 || isWasteful(leaves)) await this.mergeRun(leaves);
   }
 
+  /** Searchable pages after the last commit. */
+  get pages(): number {
+    return this.snapshot.pages;
+  }
+
   get generation(): number {
     return this.snapshot.commit.generation;
   }
@@ -181,7 +195,7 @@ export class IndexWriter {
     await this.merging;
     this.snapshot.close();
     this.closeDrafted();
-    this.unlock();
+    this.lock.release();
   }
 
   private closeDrafted(): void {
@@ -189,8 +203,12 @@ export class IndexWriter {
     this.drafted = [];
   }
 
+  /**
+   * A name that no other writer of any index uses. Readers keep a segment that they know by its name,
+   * also where the folder is a copy and another index came into it.
+   */
   private newName(): string {
-    return `s${this.nextSegment++}`;
+    return `s${this.nextSegment++}-${this.mark}`;
   }
 
   private find(url: string): Place | undefined {
@@ -223,6 +241,7 @@ export class IndexWriter {
       .filter(({ meta, deleted }) => deleted.count < meta.documents)
       .map((one) => ({ meta: one.meta, deletes: this.writeDeletes(one, generation) }));
     const { nextSegment } = this;
+    this.lock.assertHeld();
     writeCommit(this.directory, { format: 1, generation, nextSegment, segments });
     this.snapshot = Snapshot.open(this.directory, before);
     before.close(this.snapshot);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { openDirectory } from '../disk/filesystem.js';
+import { addressesOf } from '../index/addresses.js';
 import { buildIndex } from '../index/build.js';
 import { Snapshot } from '../index/snapshot.js';
 import { openWriter } from '../index/open-writer.js';
@@ -24,6 +25,7 @@ export function engineSink(indexDir: string): PageSink {
       snapshot.close();
       return Promise.resolve(held);
     },
+    addresses: () => addressesIn(open),
     replace: async (pages) => {
       await buildIndex(indexDir, pages);
       return result();
@@ -54,4 +56,14 @@ export function engineSink(indexDir: string): PageSink {
       return result();
     },
   };
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- the port is the same for indexes on other machines
+async function* addressesIn(open: () => Snapshot): AsyncIterable<string> {
+  const snapshot = open();
+  try {
+    yield* addressesOf(snapshot);
+  } finally {
+    snapshot.close();
+  }
 }

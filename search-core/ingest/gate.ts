@@ -34,7 +34,7 @@ export function createGate(): Gate {
   const near = createNearSet();
   return {
     admit: (page) => {
-      const fault = qualityFault(page.text) ?? (isEnglish(page.text) ? undefined : 'not_english');
+      const fault = contentFault(page);
       if (fault !== undefined) return fault;
       if (!urls.add(page.url)) return 'duplicate_url';
       if (!texts.add(wordsOf(page.text))) return 'duplicate_text';
@@ -52,14 +52,22 @@ export function createGate(): Gate {
   };
 }
 
-function fingerprintOf({ text }: Page): Fingerprint | undefined {
+/** What a page must be by itself, whatever other pages say. */
+export function contentFault({ text }: Page): QualityFault | 'not_english' | undefined {
+  return qualityFault(text) ?? (isEnglish(text) ? undefined : 'not_english');
+}
+
+/** The fingerprint of a page's text, where it is long enough to have one. */
+export function fingerprintOf({ text }: Page): Fingerprint | undefined {
   return text.length < NEAR_TEXT_LENGTH_MIN ? undefined : simhash(text);
 }
 
-function tagOf({ title }: Page): number {
+/** A hash of the title: only pages that have one title can be near duplicates. */
+export function tagOf({ title }: Page): number {
   return hash(wordsOf(title));
 }
 
-function wordsOf(text: string): string {
+/** A text without case, punctuation and spaces: equal ones say the same. */
+export function wordsOf(text: string): string {
   return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ');
 }

@@ -1,7 +1,7 @@
 /** Opens the files that ingest reads: plain or gzip (also of several members), or standard input. */
 import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 export interface Input {
@@ -37,13 +37,18 @@ function inputOf(file: Readable, sizeBytes: number | undefined, isGzip: boolean)
     read += chunk.length;
   });
   file.pause();
-  let source = file;
-  if (isGzip) {
-    const gunzip = createGunzip({ chunkSize: 256 * 1024 });
-    file.on('error', (error) => gunzip.destroy(error));
-    source = file.pipe(gunzip);
-  }
+  const source = isGzip ? gunzipped(file) : file;
   return { bytes: source, sizeBytes, readBytes: () => read };
+}
+
+/**
+ * What a gzip file holds. Its error, and that of the file, comes to whoever reads it, however late:
+ * a damaged file may be found out before anybody reads.
+ */
+export function gunzipped(file: Readable): Readable {
+  const gunzip = createGunzip({ chunkSize: 256 * 1024 });
+  gunzip.on('error', () => undefined);
+  return pipeline(file, gunzip, () => undefined);
 }
 
 /** One line of a stream, without its line feed; `undefined` bytes where it was too long. */

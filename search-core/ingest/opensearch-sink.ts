@@ -32,6 +32,7 @@ export function openSearchSink(address: OpenSearchAddress): PageSink {
   return {
     place: `${address.origin}/${address.index}`,
     held: (urls) => engine.held(urls),
+    addresses: () => engine.addresses(),
     replace,
     update,
     resume: (load) => (load.isAddition ? update(allPages(load), []) : replace(allPages(load))),

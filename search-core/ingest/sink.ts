@@ -35,6 +35,8 @@ export interface PageSink {
   readonly place: string;
   /** Those of `urls` whose page the index holds now. */
   held(urls: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The URLs of all pages that it holds, in no order. */
+  addresses(): AsyncIterable<string>;
   /** Makes the index hold exactly `pages`; of two pages with one URL the later one stays. */
   replace(pages: AsyncIterable<Page>): Promise<SinkResult>;
   /** Adds pages (replacing those with the same URL) and removes the `gone` URLs. */

@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createGunzip, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { lock } from '../disk/lock.js';
-import { linesOf } from './input.js';
+import { gunzipped, linesOf } from './input.js';
 import type { Page } from './page.js';
 
 /** A position in the source is the source's own business: any JSON. */
@@ -55,11 +55,11 @@ export function jobDirectory(
  */
 export async function doAlone<T>(directory: string, job: () => Promise<T>): Promise<T> {
   await mkdir(dirname(directory), { recursive: true });
-  const unlock = lock(`${directory}.lock`, `the job ${directory}`);
+  const held = lock(`${directory}.lock`, `the job ${directory}`);
   try {
     return await job();
   } finally {
-    unlock();
+    held.release();
   }
 }
 
@@ -86,7 +86,7 @@ export async function openSpool<Position>(directory: string): Promise<Spool<Posi
     },
     pages: async function* () {
       for (let chunk = 0; chunk < (state?.chunks ?? 0); chunk += 1) {
-        const bytes = createReadStream(chunkFile(chunk)).pipe(createGunzip());
+        const bytes = gunzipped(createReadStream(chunkFile(chunk)));
         for await (const line of linesOf(bytes, LINE_BYTES_MAX)) {
           if (line.bytes) yield JSON.parse(line.bytes.toString('utf8')) as Page;
         }

@@ -9,7 +9,11 @@ export const USAGE = `Fill the search index.
   npm run index -- crawl URL…            add the pages of web sites (robots.txt is obeyed); run it
                                          again to fetch only what has changed
   npm run index -- check                 verify the index: checksums, counts, order
-  npm run index -- delete URL…           remove pages
+  npm run index -- watch                 keep the index fresh from the sources of a file, until it
+                                         is stopped (docs/guides/watching.md)
+  npm run index -- delete NAME…          remove pages: an address, a host (example.org), a host and
+                                         all below it (*.example.org), a pattern (example.org/old/*)
+  npm run index -- takedown NAME…        remove pages at once and for good: no load brings them back
 
 Options
   --index DIR     the index directory (default: data/index)
@@ -18,7 +22,10 @@ Options
   --depth N       crawl: links to follow from a start address (default: 10)
   --max-pages N   crawl: addresses to fetch in one run (default: 10000)
   --delay S       crawl: seconds between two requests to one host (default: 1)
-  --allow-private crawl: also hosts in private networks and on this machine
+  --sources FILE  watch: the file of sources (default: data/sources.json)
+  --once          watch: end when nothing is due, instead of waiting
+  --why TEXT      takedown: why, for the blocklist's comment
+  --allow-private crawl, watch: also hosts in private networks and on this machine
   --json          print the report as one line of JSON
   --help          this text
 

@@ -147,6 +147,12 @@ export const OVERLOADED = problem(
   'overloaded',
   'Too many searches are waiting. Try again shortly.',
 );
+export const UNAVAILABLE = problem(
+  503,
+  'Service Unavailable',
+  'unavailable',
+  'The index cannot be searched now. Try again shortly.',
+);
 export const DRAINING = problem(
   503,
   'Service Unavailable',

@@ -44,6 +44,14 @@ export class ServiceMetrics {
         },
       });
     }
+    new Gauge({
+      name: 'search_core_index_behind',
+      help: '1 while the engine cannot take up what was committed last, or cannot search at all.',
+      registers: [this.registry],
+      async collect() {
+        this.set((await engine.stats()).problem === undefined ? 0 : 1);
+      },
+    });
   }
 
   started(): void {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { SearchRequest, SearchResponse } from '../contract.js';
-import type { Engine, SearchLimits } from '../engine.js';
+import { type Engine, type SearchLimits, UnavailableError } from '../engine.js';
 import * as http from './http.js';
 import { ServiceMetrics } from './metrics.js';
 
@@ -53,6 +53,11 @@ export class SearchService {
       await this.route(request, response, requestId);
     } catch (error) {
       if (request.destroyed && !request.complete) return;
+      if (error instanceof UnavailableError) {
+        this.options.log.warn({ reason: error.message, requestId }, 'nothing can be searched now');
+        http.sendProblem(response, requestId, http.UNAVAILABLE, { 'retry-after': '1' });
+        return;
+      }
       this.options.log.error({ err: error, requestId }, 'a request failed');
       http.sendProblem(response, requestId, http.INTERNAL);
     }

@@ -24,7 +24,6 @@ export class SearchPool {
 
   /** @param onError told about threads that ended by themselves; they are replaced */
   constructor(
-    private readonly indexDir: string,
     private readonly size: number,
     private readonly onError: (error: unknown) => void,
   ) {}
@@ -54,7 +53,7 @@ export class SearchPool {
 
   private start(): Thread<SearchThreadAsk> {
     const module = new URL('./search-thread.js', import.meta.url);
-    const thread = new Thread<SearchThreadAsk>(module, { indexDir: this.indexDir }, (error) => {
+    const thread = new Thread<SearchThreadAsk>(module, {}, (error) => {
       this.onError(error);
       if (this.closed) return;
       const next = this.start();

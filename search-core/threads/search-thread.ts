@@ -1,13 +1,9 @@
 /** A worker thread that searches snapshots over the memory that all threads share. */
-import { workerData } from 'node:worker_threads';
-import { openDirectory } from '../disk/filesystem.js';
 import { Snapshot } from '../index/snapshot.js';
 import { Searcher } from '../query/searcher.js';
 import type { SearchThreadAsk } from './messages.js';
 import { answerAsks } from './thread.js';
 
-const { indexDir } = workerData as { readonly indexDir: string };
-const directory = openDirectory(indexDir);
 const now = (): number => performance.now();
 let searcher: Searcher | undefined;
 
@@ -17,7 +13,7 @@ answerAsks((ask: SearchThreadAsk) => {
     return searcher.search(ask.request, ask.limits);
   }
   const previous = searcher?.snapshot;
-  const snapshot = Snapshot.attach(directory, ask.handle, previous);
+  const snapshot = Snapshot.attach(ask.handle, previous);
   searcher = new Searcher(snapshot, now);
   previous?.close(snapshot);
   return null;

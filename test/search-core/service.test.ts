@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SearchResponse } from '../../search-core/contract.js';
 import { buildIndex } from '../../search-core/index/build.js';
+import { addToBlocklist, blocklistFile } from '../../search-core/ingest/blocked/blocklist.js';
 import { type SearchCore, startSearchCore } from '../../search-core/main.js';
 import type { Page } from '../../search-core/page.js';
 
@@ -40,6 +41,21 @@ const post = (body: unknown, headers: Record<string, string> = {}): Promise<Resp
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
+
+describe('the blocklist of an index', () => {
+  test('keeps a page out of answers from the next search on, before anybody has deleted it', async () => {
+    const file = blocklistFile(join(directory, 'index'));
+    const urls = async (): Promise<string[]> => {
+      const reply = await post({ query: 'typed data', maxResults: 1 });
+      return ((await reply.json()) as SearchResponse).result.results.map(({ url }) => url);
+    };
+    expect(await urls()).toEqual(['https://a.example/1']);
+    addToBlocklist(file, ['https://a.example/1'], 'a test');
+    expect(await urls()).toEqual(['https://a.example/2']);
+    rmSync(file);
+    expect(await urls()).toEqual(['https://a.example/1']);
+  });
+});
 
 describe('POST /search', () => {
   test('answers with pages in rank order, in the shape of the contract', async () => {

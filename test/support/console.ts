@@ -10,7 +10,9 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
 import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
+import type { SearchNodeFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
+import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../gateway/ground/domain/units.js';
 import { KEY_MIGRATIONS } from '../../gateway/customers/keys/schema.js';
@@ -68,6 +70,8 @@ export async function openConsoleWorld(
   more: {
     location?: string;
     topUpPayments?: TopUpPayments;
+    /** Present where the operator's page is to show them. */
+    searchNodes?: readonly SearchNodeFacts[];
     operatorEmails?: string[];
     hasWallets?: boolean;
     isOutboxShown?: boolean;
@@ -77,7 +81,7 @@ export async function openConsoleWorld(
     trustedProxies?: number;
   } = {},
 ): Promise<ConsoleWorld> {
-  const { location = ':memory:', topUpPayments, operatorEmails = [] } = more;
+  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes } = more;
   const { hasWallets = true, isOutboxShown = true, trustedProxies = 0 } = more;
   const { warnings = [], smtpUrl } = more;
   const migrations = [
@@ -112,12 +116,16 @@ export async function openConsoleWorld(
       bodyLimits,
     },
     { ...ports, sealing: testSealing },
-    topUpPayments ? { topUpPayments } : {},
+    {
+      ...(topUpPayments && { topUpPayments }),
+      ...(searchNodes && { searchNodes: () => searchNodes }),
+    },
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);
+  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
   const router = Router()
-    .use('/console', connectionPages(connections, guard))
+    .use('/console', connectionPages(connections, guard, saying))
     .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,

@@ -146,6 +146,22 @@ export function bestOf(index: FakeIndex, { size, query }: SearchBody): object[] 
     .map(({ entry }) => ({ _source: entry.source }));
 }
 
+/** A search by `order` alone. */
+export interface RangeBody {
+  readonly size: number;
+  readonly query: { readonly range: { readonly order: { readonly gt: number } } };
+}
+
+/** The hits behind one in the order of coming. */
+export function behind(index: FakeIndex, { size, query }: RangeBody): object[] {
+  const orderOf = ({ source }: Entry): number => Number(source.order);
+  return index.visible
+    .filter((entry) => orderOf(entry) > query.range.order.gt)
+    .sort((a, b) => orderOf(a) - orderOf(b))
+    .slice(0, size)
+    .map(({ source }) => ({ _source: source }));
+}
+
 function score(index: FakeIndex, { words }: Entry, match: MultiMatch): number {
   const terms = match.query.split(' ');
   const idf = (term: string): number =>

@@ -1,6 +1,13 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { bestOf, type Definition, FakeIndex, type SearchBody } from './fake-opensearch-index.js';
+import {
+  behind,
+  bestOf,
+  type Definition,
+  FakeIndex,
+  type RangeBody,
+  type SearchBody,
+} from './fake-opensearch-index.js';
 
 /**
  * A stand-in for an OpenSearch server: the REST calls that the adapter makes, with what they mean
@@ -90,6 +97,9 @@ function answer(
     case 'GET _count':
       return { status: 200, body: { count: index.visible.length } };
     case 'POST _search':
+      if ('range' in (json as { query: object }).query) {
+        return { status: 200, body: { hits: { hits: behind(index, json as RangeBody) } } };
+      }
       return {
         status: 200,
         body: { timed_out: false, hits: { hits: bestOf(index, json as SearchBody) } },

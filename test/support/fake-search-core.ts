@@ -8,6 +8,8 @@ export interface FakeSearchCore {
   behave(answer: (request: IncomingMessage, response: ServerResponse, body: string) => void): void;
   /** What it says when it is asked whether it can search; true at first. */
   isReady: boolean;
+  /** Whether it is as a stopped process is: it takes connections and says nothing. */
+  isFrozen: boolean;
   /** Headers of every search that came in. */
   readonly seen: readonly IncomingMessage['headers'][];
   stop(): Promise<void>;
@@ -25,13 +27,17 @@ export function goodAnswer(request: IncomingMessage, results: readonly object[] 
   });
 }
 
-export async function startFakeSearchCore(): Promise<FakeSearchCore> {
+export async function startFakeSearchCore(port = 0): Promise<FakeSearchCore> {
   const seen: IncomingMessage['headers'][] = [];
   let answer: Parameters<FakeSearchCore['behave']>[0] = (request, response) => {
     response.end(goodAnswer(request));
   };
-  const state = { isReady: true };
+  const state = { isReady: true, isFrozen: false };
   const server = createServer((request, response) => {
+    if (state.isFrozen) {
+      if (request.url !== '/readyz') seen.push(request.headers);
+      return;
+    }
     if (request.url === '/readyz') {
       response.writeHead(state.isReady ? 200 : 503).end('{}');
       return;
@@ -44,7 +50,7 @@ export async function startFakeSearchCore(): Promise<FakeSearchCore> {
     request.on('end', () => answer(request, response, body));
   });
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -57,6 +63,12 @@ export async function startFakeSearchCore(): Promise<FakeSearchCore> {
     },
     set isReady(value: boolean) {
       state.isReady = value;
+    },
+    get isFrozen() {
+      return state.isFrozen;
+    },
+    set isFrozen(value: boolean) {
+      state.isFrozen = value;
     },
     stop: () =>
       new Promise((resolve) => {

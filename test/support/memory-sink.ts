@@ -11,6 +11,7 @@ export function memorySink(): PageSink & { pages(): Page[] } {
   return {
     place: 'memory',
     held: (urls) => Promise.resolve(new Set(urls.filter((url) => held.has(url)))),
+    addresses: () => inTurn([...held.keys()]),
     replace: async (pages) => {
       await load(new Map(), pages);
       return { pages: held.size };
@@ -27,4 +28,9 @@ export function memorySink(): PageSink & { pages(): Page[] } {
     },
     pages: () => [...held.values()],
   };
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- the port is asynchronous
+async function* inTurn(urls: readonly string[]): AsyncIterable<string> {
+  yield* urls;
 }

@@ -71,7 +71,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     LOG_LEVEL: 'silent',
     ...options.env,
   };
-  if (options.env?.SEARCH_CORE_URL === undefined && options.dataDir === undefined) {
+  const isElsewhere = 'SEARCH_CORE_URL' in env || 'SEARCH_CORE_URLS' in env;
+  if (!isElsewhere && options.dataDir === undefined) {
     await buildIndex(join(dataDir, 'index'), generate(options.pages ?? PAGES));
   }
   const config = readConfig(env, []);

@@ -9,6 +9,8 @@ export interface Tab {
     form?: Record<string, string>,
     headers?: Record<string, string>,
   ): Promise<{ status: number; text: string; headers: Headers }>;
+  /** Sends a form and follows where it leads, as a browser does. */
+  sent(path: string, form?: Record<string, string>): Promise<{ status: number; text: string }>;
   /** The cookies as the browser would send them. */
   readonly cookies: ReadonlyMap<string, string>;
 }
@@ -36,11 +38,17 @@ export function openTab(
     }
     return { status: response.status, text: await response.text(), headers: response.headers };
   };
+  const post: Tab['post'] = (path, form = {}, headers = { origin: url }) =>
+    send(path, { method: 'POST', body: new URLSearchParams(form), headers });
   return {
     cookies,
     get: (path) => send(path, {}),
-    post: (path, form = {}, headers = { origin: url }) =>
-      send(path, { method: 'POST', body: new URLSearchParams(form), headers }),
+    post,
+    sent: async (path, form) => {
+      const reply = await post(path, form);
+      const to = reply.headers.get('location');
+      return to === null ? reply : send(to, {});
+    },
   };
 }
 
@@ -96,7 +104,7 @@ async function signedUpAfter(world: ConsoleWorld, email: string): Promise<Tab> {
 
 /** Makes a key in the console; returns it and the path of its row. */
 export async function madeKey(tab: Tab, name = 'script'): Promise<{ key: string; id: string }> {
-  const { text } = await tab.post('/console/keys', { name });
+  const { text } = await tab.sent('/console/keys', { name });
   const key = /s402_live_[0-9A-Za-z]{33}/.exec(text)?.[0] ?? '';
   const [id = ''] = [...text.matchAll(/\/console\/keys\/([0-9a-f-]{36})\/revoke/g)].map(
     (match) => match[1] ?? '',

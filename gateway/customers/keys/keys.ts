@@ -59,6 +59,11 @@ export interface Keys extends Authenticator {
     overlapMs: number,
   ): Promise<CreatedKey | 'not-found'>;
   /**
+   * Changes what was decided about a key that works. One that is being replaced keeps its terms:
+   * another expiry would outlive the change of keys.
+   */
+  edit(accountId: string, keyId: string, terms: KeyTerms): Promise<'changed' | 'not-found'>;
+  /**
    * Ends a key for good. It is refused from the next request on in this process, and within
    * KEY_CACHE_MS in every other that shares the database.
    */
@@ -140,6 +145,30 @@ export function openKeys(store: Store, clock: Clock, random: Random): Keys {
       });
       authenticating.forget();
       return created;
+    },
+    async edit(accountId, keyId, terms) {
+      const outcome = await store.write(async (tx: Kysely<KeyTables>) => {
+        const changed = await tx
+          .updateTable('api_keys')
+          .set({
+            name: terms.name,
+            expires_at: terms.expiresAt ?? null,
+            monthly_budget: terms.monthlyBudget ?? null,
+            rate_per_second: terms.ratePerSecond ?? null,
+          })
+          .where('id', '=', keyId)
+          .where('account_id', '=', accountId)
+          .where('revoked_at', 'is', null)
+          .where('replaced_by', 'is', null)
+          .where((row) =>
+            row.or([row('expires_at', 'is', null), row('expires_at', '>', BigInt(clock.now()))]),
+          )
+          .returning('id')
+          .executeTakeFirst();
+        return changed ? 'changed' : 'not-found';
+      });
+      authenticating.forget();
+      return outcome;
     },
     async revoke(accountId, keyId) {
       const outcome = await store.write(async (tx: Kysely<KeyTables>) => {

@@ -43,11 +43,33 @@ export interface UsageReport {
     accountId: string,
     range: { from: Date; to: Date },
     by: UsageDimension,
+    filter?: UsageFilter,
   ): Promise<readonly UsageRow[]>;
   /** A request of this account; another account's is not found. */
   inspect(accountId: string, requestId: string): Promise<InspectedRequest | undefined>;
-  /** The newest requests of an account. */
-  latest(accountId: string, count: number): Promise<readonly InspectedRequest[]>;
+  /** Requests of an account that pass the filter, newest first. */
+  requests(accountId: string, filter: RequestFilter): Promise<readonly InspectedRequest[]>;
+}
+
+/** Which requests to show; what is left out is not asked about. */
+export interface RequestFilter {
+  readonly count: number;
+  /** How many newer ones to leave out. */
+  readonly offset?: number;
+  /** A code of the closed list, `ok`, or every refusal. */
+  readonly outcome?: string;
+  readonly keyId?: string;
+  /** Answered, and nothing was found. */
+  readonly isEmpty?: boolean;
+  readonly slowerThanMs?: number;
+  /** Words of the query, in any letter case. */
+  readonly text?: string;
+}
+
+/** Which of an account's searches to count: of one key, or of one member's keys. */
+export interface UsageFilter {
+  readonly keyId?: string;
+  readonly personId?: string;
 }
 
 const ROWS_MAX = 10_000;
@@ -65,10 +87,10 @@ const GROUPS = {
 
 export function usageReport(store: Store): UsageReport {
   return {
-    async read(accountId, { from, to }, by) {
+    async read(accountId, { from, to }, by, filter = {}) {
       const group = GROUPS[by];
-      const rows = await store.read((db: Kysely<Tables>) =>
-        db
+      const rows = await store.read((db: Kysely<Tables>) => {
+        const counted = db
           .selectFrom('usage_hours')
           .leftJoin('api_keys', 'api_keys.id', 'usage_hours.key_id')
           .leftJoin('usage_callers', (join) =>
@@ -86,12 +108,16 @@ export function usageReport(store: Store): UsageReport {
           ])
           .where('usage_hours.account_id', '=', accountId)
           .where('hour', '>=', BigInt(Math.floor(from.getTime() / HOUR_MS)))
-          .where('hour', '<', BigInt(Math.ceil(to.getTime() / HOUR_MS)))
+          .where('hour', '<', BigInt(Math.ceil(to.getTime() / HOUR_MS)));
+        const { keyId, personId } = filter;
+        const ofKey =
+          keyId === undefined ? counted : counted.where('usage_hours.key_id', '=', keyId);
+        return (personId === undefined ? ofKey : ofKey.where(GROUPS.member, '=', personId))
           .groupBy(group)
           .orderBy(by === 'hour' || by === 'day' || by === 'latency' ? group : sql`searches desc`)
           .limit(ROWS_MAX)
-          .execute(),
-      );
+          .execute();
+      });
       const names = await namesOf(store, accountId, by);
       return rows.map(({ name, searches, refused, credits }) => ({
         name: names(name),
@@ -104,14 +130,14 @@ export function usageReport(store: Store): UsageReport {
       const [row] = await readRequests(store, accountId, { requestId, count: 1 });
       return row;
     },
-    latest: (accountId, count) => readRequests(store, accountId, { count }),
+    requests: (accountId, filter) => readRequests(store, accountId, filter),
   };
 }
 
 async function readRequests(
   store: Store,
   accountId: string,
-  { requestId, count }: { requestId?: string; count: number },
+  filter: RequestFilter & { readonly requestId?: string },
 ): Promise<readonly InspectedRequest[]> {
   const rows = await store.read((db: Kysely<Tables>) => {
     const query = db
@@ -125,8 +151,13 @@ async function readRequests(
       .selectAll('requests')
       .select(sql<string | null>`coalesce(api_keys.name, usage_callers.name)`.as('key_name'))
       .where('requests.account_id', '=', accountId);
-    const picked = requestId === undefined ? query : query.where('requests.id', '=', requestId);
-    return picked.orderBy('at', 'desc').orderBy('requests.id').limit(count).execute();
+    return query
+      .where((row) => row.and(conditionsOf(filter)))
+      .orderBy('at', 'desc')
+      .orderBy('requests.id')
+      .limit(filter.count)
+      .offset(filter.offset ?? 0)
+      .execute();
   });
   return rows.map((row) => ({
     id: row.id,
@@ -141,6 +172,24 @@ async function readRequests(
     credits: Number(row.credits),
   }));
 }
+
+/** What a request must be to pass the filter, in SQL that both engines understand. */
+function conditionsOf(filter: RequestFilter & { readonly requestId?: string }) {
+  const { requestId, outcome, keyId, isEmpty, slowerThanMs, text } = filter;
+  const conditions = [
+    requestId !== undefined && sql<boolean>`requests.id = ${requestId}`,
+    outcome === 'refused' && sql<boolean>`outcome <> 'ok'`,
+    outcome !== undefined && outcome !== 'refused' && sql<boolean>`outcome = ${outcome}`,
+    keyId !== undefined && sql<boolean>`requests.key_id = ${keyId}`,
+    isEmpty === true && sql<boolean>`outcome = 'ok' and results = 0`,
+    slowerThanMs !== undefined && sql<boolean>`latency_ms > ${slowerThanMs}`,
+    text !== undefined && sql<boolean>`lower(query) like ${like(text)} escape '!'`,
+  ];
+  return conditions.filter((one) => one !== false);
+}
+
+/** A pattern that holds wherever the text stands, whatever signs it has. */
+const like = (text: string): string => `%${text.toLowerCase().replace(/[!%_]/g, '!$&')}%`;
 
 /** Turns what was grouped by into what a person reads. */
 async function namesOf(

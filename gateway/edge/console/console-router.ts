@@ -5,9 +5,12 @@ import { sendPage } from './page.js';
 import { billingPages } from './pages/billing.js';
 import { connectPage } from './pages/connect.js';
 import { enterPages } from './pages/enter.js';
+import { homePage } from './pages/home.js';
 import { keyPages } from './pages/keys.js';
+import { mailSentPage } from './pages/mail-sent.js';
 import { operatorPage } from './pages/operator.js';
 import { operatorAccountPages } from './pages/operator-account.js';
+import { partsPage } from './pages/parts-page.js';
 import { playgroundPage } from './pages/playground.js';
 import { profilePages } from './pages/profile.js';
 import { requestPages } from './pages/requests.js';
@@ -27,6 +30,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
   const guard = createGuard(parts.people, parts.team, parts.operatorEmails);
   router.use(secure);
   router.use(sameOrigin);
+  router.use(parts.saying);
   router.use(
     express.urlencoded({
       extended: false,
@@ -35,8 +39,9 @@ export function consoleRouter(parts: ConsoleParts): Router {
     }),
   );
 
-  router.get('/', (_request, response) => response.redirect(303, '/console/keys'));
+  homePage(router, parts, guard);
   signUpPages(router, parts);
+  mailSentPage(router, parts);
   enterPages(router, parts);
   startPages(router, parts, guard);
   keyPages(router, parts, guard);
@@ -48,6 +53,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
   teamPages(router, parts, guard);
   profilePages(router, parts, guard);
   walletPages(router, parts, guard);
+  partsPage(router, parts, guard);
   operatorPage(router, parts, guard);
   operatorAccountPages(router, parts, guard);
 

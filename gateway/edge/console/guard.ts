@@ -5,6 +5,7 @@ import type { Clock } from '../../ground/domain/ports.js';
 import { addressName } from '../../customers/limits/address.js';
 import { Windows } from '../../customers/limits/windows.js';
 import { markPaid } from '../http/paid.js';
+import { cookieOf } from './cookies.js';
 import { html } from './html.js';
 import { sendPage, type Viewer } from './page.js';
 import { parseUrl } from '../../../network/parse-url.js';
@@ -173,12 +174,6 @@ export function sayNotFound(viewer: Viewer, response: Response): void {
     viewer,
     body: html`<p>This page doesn’t exist, or it isn’t in your account.</p>`,
   });
-}
-
-export function cookieOf({ headers }: Request, name: string): string | undefined {
-  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
-  const pair = pairs.find((one) => one.startsWith(`${name}=`));
-  return pair?.slice(name.length + 1);
 }
 
 const TRIES = { perAddress: 30, perPair: 10, windowMs: 60_000, namesMax: 20_000 } as const;

@@ -3,6 +3,8 @@ import type { Membership } from '../../customers/people/team.js';
 import type { Session } from '../../customers/people/people.js';
 import { assetPath, type AssetName } from './assets.js';
 import { html, type Html } from './html.js';
+import { takeSaid, type Said } from './said.js';
+import { dataTable } from './ui/table.js';
 
 /** Who looks at a page: a signed-in person in one of their accounts. */
 export interface Viewer {
@@ -22,13 +24,16 @@ export interface Page {
   /** Scripts of the page. */
   readonly scripts?: readonly Extract<AssetName, `${string}.js`>[];
   readonly status?: number;
+  /** What one does on this page, beside its title. */
+  readonly actions?: Html;
 }
 
 const MENU = [
+  { path: '/console', name: 'Home' },
   { path: '/console/keys', name: 'Keys' },
-  { path: '/console/usage', name: 'Usage' },
-  { path: '/console/requests', name: 'Requests' },
   { path: '/console/playground', name: 'Playground' },
+  { path: '/console/requests', name: 'Requests' },
+  { path: '/console/usage', name: 'Usage' },
   { path: '/console/connect', name: 'Connect' },
   { path: '/console/applications', name: 'Applications' },
   { path: '/console/billing', name: 'Billing', isAdmin: true },
@@ -38,16 +43,17 @@ const MENU = [
 
 /** Writes a page. What it may load is said by the policy that `secure` has set. */
 export function sendPage(response: Response, page: Page): void {
-  const isAnswer = response.req.method === 'POST' && page.path !== undefined;
-  const scripts = [...(page.scripts ?? []), ...(isAnswer ? (['after-post.js'] as const) : [])];
+  const said = takeSaid(response, page.viewer);
   response
     .status(page.status ?? 200)
     .type('html')
-    .send(pageText({ ...page, scripts }));
+    .send(pageText(page, said));
 }
 
 /** A whole page as text. */
-export function pageText({ title, body, viewer, scripts = [], path }: Page): string {
+export function pageText(page: Page, said?: Said): string {
+  const { title, body, viewer, path, actions } = page;
+  const scripts = ['console.js' as const, ...(page.scripts ?? [])];
   const text = html`<!doctype html>
     <html lang="en">
       <head>
@@ -55,6 +61,13 @@ export function pageText({ title, body, viewer, scripts = [], path }: Page): str
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · search402</title>
+        <link
+          rel="preload"
+          href="${assetPath('geist.woff2')}"
+          as="font"
+          type="font/woff2"
+          crossorigin
+        />
         <link rel="stylesheet" href="${assetPath('console.css')}" />
         <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml" />
         ${scripts.map((name) => html`<script type="module" src="${assetPath(name)}"></script>`)}
@@ -62,14 +75,19 @@ export function pageText({ title, body, viewer, scripts = [], path }: Page): str
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
-          <a class="mark" href="/console">search<b>402</b></a>
+          <a class="mark" href="${viewer ? '/console' : '/'}" aria-label="search402, home"
+            >search<b>402</b></a
+          >
           ${viewer ? whoIsHere(viewer) : ''}
         </header>
         <div class="${viewer ? 'frame' : 'frame alone'}">
           ${viewer ? menu(viewer, path) : ''}
           <main id="main" tabindex="-1">
-            <h1>${title}</h1>
-            ${body}
+            <div class="title">
+              <h1>${title}</h1>
+              ${actions && html`<p class="buttons">${actions}</p>`}
+            </div>
+            ${said && toast(said)} ${body}
           </main>
         </div>
       </body>
@@ -117,6 +135,14 @@ function whoIsHere({ session, membership, memberships }: Viewer): Html {
     <form method="post" action="/console/sign-out" class="inline">
       <button class="quiet" title="${session.person.email}">Sign out</button>
     </form>
+  </div>`;
+}
+
+/** What the action before came to; it goes when its button is pressed, or with the next page. */
+function toast({ kind, text }: Said): Html {
+  return html`<div class="toast ${kind}" role="${kind === 'good' ? 'status' : 'alert'}">
+    <p>${text}</p>
+    <button type="button" class="quiet" data-dismiss hidden>Dismiss</button>
   </div>`;
 }
 
@@ -173,56 +199,18 @@ export function facts(rows: readonly (readonly [string, Html | string])[]): Html
   </dl>`;
 }
 
-/**
- * A table with a caption for those who hear it. On a narrow screen each row of one that holds more
- * than figures becomes a card, with the heads as labels.
- */
+/** A plain table: see `dataTable`. */
 export function table(
   caption: string,
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
   empty: string,
 ): Html {
-  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
-  const isNumber = (column: number) => typeof rows[0]?.[column] === 'number';
-  const holdsFigures = heads.every((_, column) => column === 0 || isNumber(column));
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
-    <table class="${holdsFigures ? '' : 'cards'}">
-      <caption class="hidden">
-        ${caption}
-      </caption>
-      <thead>
-        <tr>
-          ${heads.map(
-            (head, column) =>
-              html`<th scope="col" class="${isNumber(column) ? 'number' : ''}">${head}</th>`,
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (row) =>
-            html`<tr>
-              ${row.map((cell, column) => tableCell(cell, heads[column] ?? ''))}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
-}
-
-function tableCell(cell: Cell, head: string): Html {
-  return typeof cell === 'number'
-    ? html`<td class="number" data-head="${head}">${number(cell)}</td>`
-    : html`<td data-head="${head}"><div>${cell}</div></td>`;
+  return dataTable({ caption, columns: heads.map((head) => ({ head })), rows, empty });
 }
 
 export function number(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A time, to the minute and in UTC. */
-export function time(date: Date): Html {
-  const text = date.toISOString();
-  return html`<time datetime="${text}">${text.slice(0, 16).replace('T', ' ')}</time>`;
-}
+export { time } from './ui/when.js';

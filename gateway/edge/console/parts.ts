@@ -1,3 +1,4 @@
+import type { RequestHandler } from 'express';
 import type { Accounts } from '../../customers/accounts/manage.js';
 import type { Operations } from '../../customers/accounts/operations.js';
 import type { OutboxMail } from '../../customers/people/mail.js';
@@ -6,6 +7,7 @@ import type { Team } from '../../customers/people/team.js';
 import type { Wallets } from '../../customers/people/wallets.js';
 import type { RevenueDay } from '../../customers/credits/revenue.js';
 import type { TopUps } from '../../customers/credits/top-up.js';
+import type { UsageInsight } from '../../customers/usage/insight.js';
 import type { UsageReport } from '../../customers/usage/report.js';
 import type { Clock } from '../../ground/domain/ports.js';
 import type { UsdcUnits } from '../../ground/domain/units.js';
@@ -21,6 +23,9 @@ export interface ConsoleParts {
   readonly keys: Keys;
   readonly accounts: Accounts;
   readonly usage: UsageReport;
+  readonly insight: UsageInsight;
+  /** Lets pages say what the action before them came to: `sayings` of `said.ts`. */
+  readonly saying: RequestHandler;
   /** Absent where no payments are taken. */
   readonly topUps?: TopUps;
   /** Of one credit, in atomic USDC. */
@@ -32,6 +37,8 @@ export interface ConsoleParts {
   /** Email addresses of the people who run this service. */
   readonly operatorEmails: readonly string[];
   readonly operator?: OperatorFacts;
+  /** The search-cores among which searches are spread. */
+  readonly searchNodes?: () => readonly SearchNodeFacts[];
   /** What the operator should change about this installation, a sentence each. */
   readonly warnings: readonly string[];
   readonly operations: Operations;
@@ -53,4 +60,16 @@ export interface OperatorFacts {
   revenue(): Promise<readonly RevenueDay[]>;
   /** Payments in flight, relayer balances, the search index. */
   figures(): Promise<readonly Figure[]>;
+}
+
+/** One search-core: whether it gets searches, and which commit of the index it serves. */
+export interface SearchNodeFacts {
+  readonly name: string;
+  readonly isReady: boolean;
+  /** Why it gets none, or serves an older commit. */
+  readonly problem?: string;
+  readonly pages?: number;
+  readonly generation?: number;
+  /** Commits that it is behind the node that is furthest. */
+  readonly behind?: number;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { UnpaidWork } from '../../customers/limits/unpaid.js';
 import type { Clock, Random } from '../../ground/domain/ports.js';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
-import { OneByOne } from '../../ground/one-by-one.js';
+import { FewByFew } from '../../ground/few-by-few.js';
 import type { Socket } from 'node:net';
 import { addressName } from '../../customers/limits/address.js';
 import { clientAddress } from './client-address.js';
@@ -32,6 +32,12 @@ export type WriteRefusal = (
 ) => void;
 
 /**
+ * Payments that come in together in one round of the event loop: they share a commit, and hold
+ * everybody else up for some milliseconds.
+ */
+const PAYMENTS_PER_ROUND = 8;
+
+/**
  * Looks at each request before anything else does: whether it is addressed as HTTP/1.1 asks, and
  * whether its network address may have more done for it without paying. What nobody has paid for is
  * billed when the reply is out.
@@ -47,7 +53,7 @@ export function createDoor({
 }: DoorParts): RequestListener {
   const leaving = new WeakSet<Socket>();
   const delayFor = createDelays();
-  const payments = new OneByOne(clock);
+  const payments = new FewByFew(clock, PAYMENTS_PER_ROUND);
   return (request, response) => {
     // Further requests on a connection that is being ended are not looked at.
     if (leaving.has(request.socket)) return;

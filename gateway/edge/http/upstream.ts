@@ -1,182 +1,104 @@
-import { IncomingMessage, ServerResponse, Agent } from 'node:http';
-import { Socket } from 'node:net';
-import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { SearchRequest } from '../../../search-core/contract.js';
-import type { Log } from '../../ground/domain/ports.js';
-import { refuse, type Refusal } from '../../ground/domain/refusal.js';
+import type { Clock, Log } from '../../ground/domain/ports.js';
+import { refuse } from '../../ground/domain/refusal.js';
+import type { SearchNode } from '../../ground/processes/search-nodes.js';
+import type { RunContext, RunSearch, SearchAnswer } from '../../search/answer.js';
 import {
-  checkAnswer,
-  type RunContext,
-  type RunSearch,
-  type SearchAnswer,
-} from '../../search/answer.js';
+  createNodeClient,
+  type Exchange,
+  type ExchangeLimits,
+  type NodeClient,
+} from './upstream-exchange.js';
+import { type Failed, GONE, judge } from './upstream-judge.js';
+import { chooseNode } from './upstream-order.js';
 
-export interface UpstreamOptions {
-  /** `http://host:port`, or `unix:/path/to/socket`. */
-  readonly url: string;
-  /** Time for one whole exchange, in milliseconds. */
+export interface UpstreamOptions extends ExchangeLimits {
+  /** The search-cores of one index; at least one. */
+  readonly nodes: readonly SearchNode[];
+  /** Time for one search, all its tries together, in milliseconds. */
   readonly timeoutMs: number;
-  /** Bytes of an answer at the most. */
-  readonly bytesMax: number;
-  /** Sockets to search-core at the most. */
-  readonly socketsMax: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Told how each try ended: `answered`, or the fault. */
+  readonly onTry: (node: string, ended: 'answered' | 'failed') => void;
   readonly log: Log;
 }
 
-/**
- * Milliseconds after which an idle socket is closed from here: before the other side does it, which
- * Node's servers do after five to six seconds, perhaps while a search is on its way to them.
- */
-const IDLE_SOCKET_MS = 4_000;
+/** Nodes that one search is tried on at the most. */
+const TRIES_MAX = 3;
 
-/** What one exchange with search-core came to. */
-type Exchange =
-  { kind: 'response'; status: number; body: Buffer } | { kind: 'fault'; code: string };
+interface Worker {
+  readonly name: string;
+  readonly node: SearchNode;
+  readonly client: NodeClient;
+  inFlight: number;
+}
 
 /**
- * The proxy to search-core. The request that the proxy forwards is ours, not the caller's: it
- * carries the validated search and a request id and nothing else, so that no credential of a caller
- * travels on, and a broken answer ends as a 502 and not as the caller's broken connection.
+ * Spreads searches over search-cores. The same search goes to the same node while that serves, so
+ * that it is answered from the same commit. A search changes nothing, so one that a node did not
+ * answer is tried on another, within the same deadline: the first has half of the time, since a
+ * frozen node says nothing at all. A node that failed gets no other search until it is found well.
+ * What says that the search itself is wrong (a 4xx) is not tried again, nor is what the caller left.
  */
 export function createUpstream(options: UpstreamOptions): RunSearch & { close(): void } {
-  const { socketsMax } = options;
-  const agent = new Agent({ keepAlive: true, maxSockets: socketsMax, timeout: IDLE_SOCKET_MS });
-  const waiting = new WeakMap<IncomingMessage, (exchange: Exchange) => void>();
-  const fail = (error: Error, request: IncomingMessage) => {
-    const code = 'code' in error && typeof error.code === 'string' ? error.code : 'UNKNOWN';
-    waiting.get(request)?.({ kind: 'fault', code });
-  };
-  const proxy = createProxyMiddleware({
-    target: targetOf(options.url),
-    agent,
-    selfHandleResponse: true,
-    on: {
-      proxyRes: (response, request) => {
-        collect(response, options.bytesMax, (exchange) => waiting.get(request)?.(exchange));
-      },
-      error: fail,
-      econnreset: fail,
-    },
-  });
+  const { clock, log } = options;
+  const workers: readonly Worker[] = options.nodes.map((node) => ({
+    name: node.name,
+    node,
+    client: createNodeClient(node.url, options),
+    inFlight: 0,
+  }));
 
-  const exchange = (body: Buffer, context: RunContext) =>
-    new Promise<Exchange>((resolve) => {
-      const request = standInRequest(body, context.requestId);
-      const response = new ServerResponse(request);
-      const settle = (result: Exchange) => {
-        clearTimeout(timer);
-        context.signal.removeEventListener('abort', abort);
-        waiting.delete(request);
-        resolve(result);
-      };
-      const end = (code: string) => {
-        settle({ kind: 'fault', code });
-        response.emit('close'); // the proxy drops its request when the response closes early
-      };
-      const abort = () => end('ABORTED');
-      const timer = setTimeout(() => end('TIMEOUT'), options.timeoutMs);
-      context.signal.addEventListener('abort', abort, { once: true });
-      waiting.set(request, settle);
-      void proxy(request, response, () => end('UNKNOWN'));
-      if (context.signal.aborted) abort();
-    });
+  const tryOn = async (
+    worker: Worker,
+    search: { readonly request: SearchRequest; readonly body: Buffer },
+    context: RunContext & { readonly timeoutMs: number },
+  ): Promise<SearchAnswer | Failed> => {
+    worker.inFlight += 1;
+    const exchange = await worker.client.exchange({ ...context, body: search.body });
+    worker.inFlight -= 1;
+    const result = judge(exchange, search.request, context);
+    options.onTry(worker.name, result.kind === 'answer' ? 'answered' : 'failed');
+    if (result.kind === 'answer') return result;
+    const { requestId } = context;
+    log.warn(
+      { requestId, node: worker.name, fault: result.fault },
+      'search-core did not answer the search',
+    );
+    if (result.isNodesOwn && !isBusy(exchange)) worker.node.leaveOut(result.fault);
+    return result;
+  };
+
+  /** Who is asked next: of those that serve, or of all where none is known to, since a look may be old. */
+  const next = (tried: ReadonlySet<Worker>, body: Buffer) => {
+    const serving = workers.filter((one) => !tried.has(one) && one.node.state().ready);
+    const isLast = serving.length < 2 || tried.size + 1 === TRIES_MAX;
+    const candidates = serving.length > 0 || tried.size > 0 ? serving : workers;
+    return { worker: chooseNode(candidates, body), isLast };
+  };
 
   const run: RunSearch = async (request, context) => {
     const body = Buffer.from(JSON.stringify(request));
-    const result = judge(await exchange(body, context), request, context);
-    if (result.kind === 'answer') return result;
-    const { requestId } = context;
-    options.log.warn({ requestId, fault: result.fault }, 'search-core did not answer the search');
-    return result.refusal;
-  };
-  return Object.assign(run, { close: () => agent.destroy() });
-}
-
-function targetOf(url: string) {
-  if (!url.startsWith('unix:')) return url;
-  return { host: 'search-core', protocol: 'http:', socketPath: url.slice('unix:'.length) };
-}
-
-function standInRequest(body: Buffer, requestId: string): IncomingMessage {
-  const request = new IncomingMessage(new Socket());
-  request.method = 'POST';
-  request.url = '/search';
-  request.headers = {
-    host: 'search-core',
-    accept: 'application/json',
-    'content-type': 'application/json',
-    'content-length': String(body.length),
-    'x-request-id': requestId,
-  };
-  request.push(body);
-  request.push(null);
-  return request;
-}
-
-function collect(response: IncomingMessage, bytesMax: number, done: (exchange: Exchange) => void) {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  response.on('data', (chunk: Buffer) => {
-    length += chunk.length;
-    if (length <= bytesMax) chunks.push(chunk);
-    else {
-      done({ kind: 'fault', code: 'TOO_LARGE' });
-      response.destroy();
+    const endMs = clock.monotonicMs() + options.timeoutMs;
+    const tried = new Set<Worker>();
+    let refusal = refuse('service_unavailable', GONE, { retryAfterSeconds: 2 });
+    for (;;) {
+      const { worker, isLast } = next(tried, body);
+      if (!worker) return refusal;
+      tried.add(worker);
+      const leftMs = endMs - clock.monotonicMs();
+      const timeoutMs = isLast ? leftMs : leftMs / 2;
+      const result = await tryOn(worker, { request, body }, { ...context, timeoutMs });
+      if (result.kind === 'answer') return result;
+      ({ refusal } = result);
+      if (isLast || !result.isNodesOwn) return refusal;
     }
-  });
-  response.on('end', () => {
-    done({ kind: 'response', status: response.statusCode ?? 0, body: Buffer.concat(chunks) });
-  });
-  response.on('close', () => done({ kind: 'fault', code: 'TRUNCATED' }));
-  response.on('error', () => done({ kind: 'fault', code: 'TRUNCATED' }));
+  };
+  const close = (): void => {
+    for (const { client } of workers) client.close();
+  };
+  return Object.assign(run, { close });
 }
 
-interface Failed {
-  readonly kind: 'failed';
-  readonly fault: string;
-  readonly refusal: Refusal;
-}
-
-function failed(fault: string, refusal: Refusal): Failed {
-  return { kind: 'failed', fault, refusal };
-}
-
-const ABSENT = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
-const BROKEN = 'The search engine failed to answer. Nothing was charged; send the request again.';
-
-function judge(
-  exchange: Exchange,
-  request: SearchRequest,
-  context: RunContext,
-): SearchAnswer | Failed {
-  if (exchange.kind === 'fault') return judgeFault(exchange.code);
-  if (exchange.status === 503) {
-    return failed('503', refuse('service_unavailable', BUSY, { retryAfterSeconds: 1 }));
-  }
-  if (exchange.status !== 200) {
-    return failed(`status ${exchange.status}`, refuse('upstream_error', BROKEN));
-  }
-  const checked = checkAnswer(parseJson(exchange.body), request, context.requestId);
-  if ('fault' in checked) return failed(checked.fault, refuse('upstream_error', BROKEN));
-  return { kind: 'answer', body: exchange.body, resultCount: checked.resultCount };
-}
-
-const BUSY = 'The search engine is busy. Nothing was charged; send the request again.';
-const GONE = 'The search engine is still starting. Nothing was charged; try again shortly.';
-const SLOW = 'The search took too long. Nothing was charged; send the request again.';
-
-function judgeFault(code: string): Failed {
-  if (code === 'TIMEOUT') return failed(code, refuse('upstream_timeout', SLOW));
-  if (ABSENT.has(code)) {
-    return failed(code, refuse('service_unavailable', GONE, { retryAfterSeconds: 2 }));
-  }
-  return failed(code, refuse('upstream_error', BROKEN));
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
+/** Whether a node is well, and has enough to do. */
+const isBusy = (exchange: Exchange) => exchange.kind === 'response' && exchange.status === 503;

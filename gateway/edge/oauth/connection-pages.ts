@@ -1,39 +1,41 @@
-import { Router, type Request, type Response } from 'express';
+import { Router, type Request, type RequestHandler } from 'express';
 import { idOf } from '../console/form.js';
 import { sameOrigin, sayNotFound, secure, type Guard } from '../console/guard.js';
 import { html, type Html } from '../console/html.js';
-import { notice, sendPage, table, time, type Viewer } from '../console/page.js';
+import { sendPage, table, time } from '../console/page.js';
+import { sayAndGo } from '../console/said.js';
 import type { Connection, Connections } from './connections.js';
 
 const PATH = '/console/applications';
 
 /** The applications that a person has connected, to be mounted at `/console`; each can be ended. */
-export function connectionPages(connections: Connections, guard: Guard): Router {
+export function connectionPages(
+  connections: Connections,
+  guard: Guard,
+  saying: RequestHandler,
+): Router {
   const router = Router({ caseSensitive: true });
-  const show = async (viewer: Viewer, response: Response, said?: Html) => {
-    const list = await connections.list(viewer.session.person.id);
-    sendPage(response, {
-      title: 'Applications',
-      viewer,
-      path: PATH,
-      body: html`${said}
-        <p>
-          Applications you connected by signing in. Each search costs one credit of the account.
-          They can’t see or change anything else.
-        </p>
-        ${table(
-          'Connected applications',
-          ['Application', 'Account', 'May', 'Since', 'Last used', ''],
-          list.map(rowOf),
-          'No applications connected. See Connect for how to add one.',
-        )}`,
-    });
-  };
-
-  router.use('/applications', secure, sameOrigin);
+  router.use('/applications', secure, sameOrigin, saying);
   router.get(
     '/applications',
-    guard.signedIn((viewer, _request, response) => show(viewer, response)),
+    guard.signedIn(async (viewer, _request, response) => {
+      const list = await connections.list(viewer.session.person.id);
+      sendPage(response, {
+        title: 'Applications',
+        viewer,
+        path: PATH,
+        body: html`<p>
+            Applications you connected by signing in. Each search costs one credit of the account.
+            They can’t see or change anything else.
+          </p>
+          ${table(
+            'Connected applications',
+            ['Application', 'Account', 'May', 'Since', 'Last used', ''],
+            list.map(rowOf),
+            'No applications connected. See Connect for how to add one.',
+          )}`,
+      });
+    }),
   );
   router.post(
     '/applications/:id/end',
@@ -43,8 +45,10 @@ export function connectionPages(connections: Connections, guard: Guard): Router 
         sayNotFound(viewer, response);
         return;
       }
-      const ended = 'The application was disconnected. It must ask you again.';
-      await show(viewer, response, notice('good', ended));
+      sayAndGo(response, viewer, PATH, {
+        kind: 'good',
+        text: 'The application was disconnected. It must ask you again.',
+      });
     }),
   );
   return router;

@@ -5,6 +5,10 @@ import type { PartHealth } from './health.js';
 export interface Lookout {
   /** What the last look found. */
   health(): PartHealth;
+  /** Resolves when it was looked at for the first time, whatever was found. */
+  readonly looked: Promise<void>;
+  /** Somebody else saw a fault: it counts until the next look. */
+  suspect(fault: string): void;
   stop(): Promise<void>;
 }
 
@@ -38,18 +42,24 @@ export function startLookout(parts: LookoutParts): Lookout {
     fault = found;
   };
 
+  const lookAndLearn = async () => {
+    const found = await lookOnce(parts, deadlineMs);
+    if (!isStopped()) learn(found);
+  };
+  const looked = lookAndLearn();
   const watch = async () => {
+    await looked;
     while (!isStopped()) {
-      const found = await lookOnce(parts, deadlineMs);
-      if (isStopped()) return;
-      learn(found);
       await clock.sleep(everyMs, stopping.signal);
+      if (!isStopped()) await lookAndLearn();
     }
   };
   const watching = watch();
 
   return {
     health: () => (fault === undefined ? { ready: true } : { ready: false, detail: fault }),
+    looked,
+    suspect: (found) => learn(found),
     stop: async () => {
       stopping.abort();
       await watching;

@@ -10,6 +10,15 @@ export interface Metrics {
   rpcCall(method: string): void;
   /** Adds a number that is read when the metrics are. */
   gauge(name: string, help: string, read: () => number): void;
+  /** Adds a number for each of several things, by a label. */
+  gauges(
+    name: string,
+    help: string,
+    label: string,
+    read: () => readonly (readonly [string, number])[],
+  ): void;
+  /** One try to have a search answered by a search-core. */
+  searchTry(node: string, ended: 'answered' | 'failed'): void;
   /** The whole exposition. */
   text(): Promise<{ body: string; contentType: string }>;
 }
@@ -37,6 +46,12 @@ export function createMetrics(): Metrics {
     labelNames: ['method'],
     registers,
   });
+  const tries = new Counter({
+    name: 'search402_search_node_tries_total',
+    help: 'Searches sent to a search-core by node and by how that ended',
+    labelNames: ['node', 'ended'],
+    registers,
+  });
   return {
     search: (payer, outcome, seconds) => {
       searches.inc({ payer, outcome });
@@ -53,6 +68,19 @@ export function createMetrics(): Metrics {
         },
       });
     },
+    gauges: (name, help, label, read) => {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          this.reset();
+          for (const [value, number] of read()) this.set({ [label]: value }, number);
+        },
+      });
+    },
+    searchTry: (node, ended) => tries.inc({ node, ended }),
     text: async () => ({ body: await registry.metrics(), contentType: registry.contentType }),
   };
 }

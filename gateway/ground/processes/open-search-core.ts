@@ -2,59 +2,36 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Log } from '../domain/ports.js';
-import type { PartHealth } from '../observe/health.js';
-import { startLookout } from '../observe/lookout.js';
-import { lookAtSearchCore } from './look-at-search-core.js';
+import { type SearchNodes, watchNodes } from './search-nodes.js';
 import { startSearchCoreProcess } from './search-core.js';
-
-export interface OpenSearchCore {
-  /** `http://host:port` or `unix:/path`. */
-  readonly url: string;
-  health(): PartHealth;
-  stop(): Promise<void>;
-}
 
 const CLI = fileURLToPath(new URL('../../../search-core/cli.js', import.meta.url));
 
 /**
- * Finds search-core where the setting says, or starts one of its own over `indexDir`, which is
+ * Finds the search-cores that the settings name, or starts one of its own over `indexDir`, which is
  * filled with the starter pages when it does not exist yet.
  */
 export async function openSearchCore(options: {
-  url: string | undefined;
+  urls: readonly string[];
   indexDir: string;
   logLevel: string;
   clock: Clock;
   log: Log;
-}): Promise<OpenSearchCore> {
-  if (options.url !== undefined) {
-    const lookout = watch(options.url, options);
-    return { url: options.url, health: () => lookout.health(), stop: () => lookout.stop() };
-  }
+}): Promise<SearchNodes> {
+  if (options.urls.length > 0) return watchNodes(options.urls, options);
   if (!existsSync(options.indexDir)) await buildStarterIndex(options.indexDir, options.log);
   const core = await startSearchCoreProcess(options);
-  const lookout = watch(core.url, options);
+  const watched = await watchNodes([core.url], options);
   return {
-    url: core.url,
+    nodes: watched.nodes,
     health: () =>
-      core.isRunning() ? lookout.health() : { ready: false, detail: 'search-core is not running' },
+      core.isRunning() ? watched.health() : { ready: false, detail: 'search-core is not running' },
     stop: async () => {
-      await lookout.stop();
+      await watched.stop();
       await core.stop();
     },
   };
 }
-
-/** A process that is frozen, or stands on an engine that is, runs and answers nothing. */
-const watch = (url: string, { clock, log }: { clock: Clock; log: Log }) =>
-  startLookout({
-    name: 'search-core',
-    look: (signal) => lookAtSearchCore(url, signal),
-    everyMs: 1_000,
-    deadlineMs: 2_000,
-    clock,
-    log,
-  });
 
 function buildStarterIndex(indexDir: string, log: Log): Promise<void> {
   log.info({ indexDir }, 'building the starter index');

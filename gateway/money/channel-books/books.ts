@@ -11,6 +11,8 @@ import {
   addReserved,
   chargeVoucher,
   completeDeposit,
+  countReservation,
+  insertVoucher,
   NotHeld,
   own,
   selectChannel,
@@ -255,31 +257,20 @@ export class ChannelBooks {
     voucher: CheckedVoucher,
   ): Promise<Channel | undefined> {
     const { cumulative, signature } = voucher;
-    const inserted = await tx
-      .insertInto('channel_vouchers')
-      .values({
-        channel_id: voucher.channelId,
-        cumulative,
-        binding: voucher.binding,
-        request_id: voucher.requestId,
-        owner: this.parts.owner,
-        price: voucher.price,
-        reserved_at: BigInt(this.parts.clock.now()),
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('cumulative')
-      .executeTakeFirst();
+    const [inserted] = await insertVoucher(tx, {
+      ...voucher,
+      ...{ owner: this.parts.owner, now: BigInt(this.parts.clock.now()) },
+    });
     if (!inserted) return undefined;
     // Always written: two gateways that reserve at once conflict here, and one looks again.
-    const changed = await tx
-      .updateTable('channels')
-      .set({
-        reserved: row.reserved + 1n,
-        ...(cumulative > row.signed && { signed: cumulative, signature }),
-      })
-      .where('id', '=', row.id)
-      .returningAll()
-      .executeTakeFirstOrThrow();
+    const isHighest = cumulative > row.signed;
+    const [changed] = await countReservation(tx, {
+      id: row.id,
+      reserved: row.reserved + 1n,
+      signed: isHighest ? cumulative : row.signed,
+      signature: isHighest ? signature : row.signature,
+    });
+    if (!changed) throw new Error('a channel is gone');
     return channelOf(changed);
   }
 }

@@ -1,6 +1,7 @@
 import type { Bytes32, Hex } from '../../ground/domain/units.js';
 import type { Channel } from '../channels/channel.js';
-import type { ChannelRow, ChannelTx, VoucherRow } from './tables.js';
+import { statement } from '../../ground/store/statement.js';
+import type { ChannelRow, ChannelTables, ChannelTx, VoucherRow } from './tables.js';
 import { chargedOf, type ChargedVoucher, type VoucherReservation } from './vouchers.js';
 
 /** What names a voucher. */
@@ -28,21 +29,34 @@ export function usedVoucher(
   };
 }
 
-export function selectChannel(db: ChannelTx, channelId: string): Promise<ChannelRow | undefined> {
-  return db.selectFrom('channels').selectAll().where('id', '=', channelId).executeTakeFirst();
-}
+const channelById = statement<ChannelTables, { id: string }, ChannelRow>((db, { id }) =>
+  db.selectFrom('channels').selectAll().where('id', '=', id),
+);
 
-export function selectVoucher(
+export async function selectChannel(
   db: ChannelTx,
   channelId: string,
+): Promise<ChannelRow | undefined> {
+  const [row] = await channelById(db, { id: channelId });
+  return row;
+}
+
+const voucherByName = statement<ChannelTables, VoucherName, VoucherRow>(
+  (db, { channelId, cumulative }) =>
+    db
+      .selectFrom('channel_vouchers')
+      .selectAll()
+      .where('channel_id', '=', channelId)
+      .where('cumulative', '=', cumulative),
+);
+
+export async function selectVoucher(
+  db: ChannelTx,
+  channelId: Bytes32,
   cumulative: bigint,
 ): Promise<VoucherRow | undefined> {
-  return db
-    .selectFrom('channel_vouchers')
-    .selectAll()
-    .where('channel_id', '=', channelId)
-    .where('cumulative', '=', cumulative)
-    .executeTakeFirst();
+  const [row] = await voucherByName(db, { channelId, cumulative });
+  return row;
 }
 
 /** The reservation of this very request, as long as it is one. */
@@ -53,6 +67,44 @@ export const own = (tx: ChannelTx, { channelId, cumulative, requestId }: HeldVou
     .where('cumulative', '=', cumulative)
     .where('request_id', '=', requestId)
     .where('charged_at', 'is', null);
+
+interface NewVoucher extends HeldVoucher {
+  readonly binding: string;
+  readonly owner: string;
+  readonly price: bigint;
+  readonly now: bigint;
+}
+
+/** Returns nothing where the voucher was presented before. */
+export const insertVoucher = statement<ChannelTables, NewVoucher, { cumulative: bigint }>(
+  (db, voucher) =>
+    db
+      .insertInto('channel_vouchers')
+      .values({
+        channel_id: voucher.channelId,
+        cumulative: voucher.cumulative,
+        binding: voucher.binding,
+        request_id: voucher.requestId,
+        owner: voucher.owner,
+        price: voucher.price,
+        reserved_at: voucher.now,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('cumulative'),
+);
+
+/** Writes how many vouchers of a channel are reserved, and the highest of all that were signed. */
+export const countReservation = statement<
+  ChannelTables,
+  Pick<ChannelRow, 'id' | 'reserved' | 'signed' | 'signature'>,
+  ChannelRow
+>((db, { id, reserved, signed, signature }) =>
+  db
+    .updateTable('channels')
+    .set({ reserved, signed, signature })
+    .where('id', '=', id)
+    .returningAll(),
+);
 
 export async function addReserved(
   tx: ChannelTx,
@@ -70,6 +122,48 @@ export async function addReserved(
 /** The reservation is not this request's any more; what the transaction did is undone. */
 export class NotHeld extends Error {}
 
+interface ChannelCharge {
+  readonly channelId: Bytes32;
+  readonly price: bigint;
+  readonly now: bigint;
+}
+
+const chargeChannel = statement<ChannelTables, ChannelCharge, ChannelRow>(
+  (db, { channelId, price, now }) =>
+    db
+      .updateTable('channels')
+      .set((row) => ({
+        charged: row('charged', '+', price),
+        reserved: row('reserved', '-', 1n),
+        charged_at: now,
+      }))
+      .where('id', '=', channelId)
+      .where('reserved', '>', 0n)
+      .where((row) => row(row('charged', '+', price), '<=', row.ref('signed')))
+      .returningAll(),
+);
+
+interface VoucherCharge extends HeldVoucher, Pick<ChannelRow, 'charged' | 'balance' | 'claimed'> {
+  readonly price: bigint;
+  readonly now: bigint;
+  readonly body: Uint8Array | null;
+  readonly refundNonce: bigint;
+}
+
+const keepReply = statement<ChannelTables, VoucherCharge, VoucherRow>((db, charge) =>
+  own(db, charge)
+    .set({
+      charged_at: charge.now,
+      reply_body: charge.body,
+      charged_after: charge.charged,
+      balance_after: charge.balance,
+      claimed_after: charge.claimed,
+      refund_nonce_after: charge.refundNonce,
+    })
+    .where('price', '=', charge.price)
+    .returningAll(),
+);
+
 /**
  * Charges a voucher that this request holds, and stores its reply.
  * @throws NotHeld, which has to undo the transaction.
@@ -80,32 +174,15 @@ export async function chargeVoucher(
   body: Uint8Array | null,
   now: bigint,
 ): Promise<ChargedVoucher> {
-  const { channelId, price } = voucher;
-  const channel = await tx
-    .updateTable('channels')
-    .set((row) => ({
-      charged: row('charged', '+', price),
-      reserved: row('reserved', '-', 1n),
-      charged_at: now,
-    }))
-    .where('id', '=', channelId)
-    .where('reserved', '>', 0n)
-    .where((row) => row(row('charged', '+', price), '<=', row.ref('signed')))
-    .returningAll()
-    .executeTakeFirst();
+  const { channelId, cumulative, requestId, price } = voucher;
+  const [channel] = await chargeChannel(tx, { channelId, price, now });
   if (!channel) throw new NotHeld();
-  const row = await own(tx, voucher)
-    .set({
-      charged_at: now,
-      reply_body: body,
-      charged_after: channel.charged,
-      balance_after: channel.balance,
-      claimed_after: channel.claimed,
-      refund_nonce_after: channel.refund_nonce,
-    })
-    .where('price', '=', price)
-    .returningAll()
-    .executeTakeFirst();
+  const { charged, balance, claimed, refund_nonce: refundNonce } = channel;
+  const held = { channelId, cumulative, requestId, price };
+  const [row] = await keepReply(tx, {
+    ...held,
+    ...{ charged, balance, claimed, refundNonce, now, body },
+  });
   if (!row) throw new NotHeld();
   return chargedOf(row);
 }

@@ -1,4 +1,4 @@
-import { OneByOne } from '../../ground/one-by-one.js';
+import { FewByFew } from '../../ground/few-by-few.js';
 import type { TransactionHash } from '../../ground/domain/units.js';
 import type { Payment, StoredReply } from '../ledger/payment.js';
 import type { SettlementParts } from './parts.js';
@@ -51,7 +51,7 @@ export function outcomeOf(payment: Payment): SettlementOutcome {
 export class Outcomes {
   readonly #waiters: Waiters<Payment | undefined>;
   /** A block that settles many payments wakes all who wait for them. */
-  readonly #woken: OneByOne;
+  readonly #woken: FewByFew;
   #watching: Promise<void> | undefined;
 
   constructor(
@@ -61,7 +61,7 @@ export class Outcomes {
     >,
   ) {
     this.#waiters = new Waiters(parts.clock);
-    this.#woken = new OneByOne(parts.clock);
+    this.#woken = new FewByFew(parts.clock, 1);
   }
 
   /** Waits for the outcome, at most for `waitMs`; says `pending` after that. */

@@ -17,7 +17,7 @@ import type {
 } from '../../engine.js';
 import { callOpenSearch, type OpenSearchAddress, OpenSearchError } from './api.js';
 import { documentOf, idOf, INDEX } from './documents.js';
-import { frequenciesBody, searchBody } from './queries.js';
+import { addressesBody, frequenciesBody, searchBody } from './queries.js';
 import * as replies from './replies.js';
 
 /** For calls that change or describe the index. */
@@ -169,6 +169,21 @@ export class OpenSearchEngine implements Engine {
       }
     }
     return held;
+  }
+
+  /** The URLs of all committed pages. */
+  async *addresses(): AsyncIterable<string> {
+    for (let after = -1; ;) {
+      const reply = await this.call('POST', '_search', {
+        body: addressesBody(after),
+        expected: [404],
+      });
+      const found = reply.status === 404 ? [] : replies.parseAddresses(reply.body);
+      for (const { url } of found) yield url;
+      const last = found.at(-1);
+      if (last === undefined) return;
+      after = last.order;
+    }
   }
 
   close(): Promise<void> {

@@ -43,6 +43,19 @@ export function searchBody(
   };
 }
 
+const ADDRESSES = 1_000;
+
+/** The body of a `_search` for the addresses of the next pages behind one in the order of coming. */
+export function addressesBody(after: number): object {
+  return {
+    size: ADDRESSES,
+    track_total_hits: false,
+    sort: [{ order: 'asc' }],
+    _source: ['url', 'order'],
+    query: { range: { order: { gt: after } } },
+  };
+}
+
 /** The body of a `_termvectors` that asks how many pages hold each word. */
 export function frequenciesBody({ terms }: Query): object {
   return {

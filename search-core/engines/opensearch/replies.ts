@@ -22,6 +22,17 @@ export function parseHits(body: unknown): Hits {
   return { isTimedOut, pages: hits.hits.map(({ _source }) => _source) };
 }
 
+const ADDRESSES = z.object({
+  hits: z.object({
+    hits: z.array(z.object({ _source: z.object({ url: z.string(), order: z.number() }) })),
+  }),
+});
+
+/** A `_search` for addresses: each page's URL and its place in the order of coming. */
+export function parseAddresses(body: unknown): { readonly url: string; readonly order: number }[] {
+  return ADDRESSES.parse(body).hits.hits.map(({ _source }) => _source);
+}
+
 const FREQUENCIES = z.object({
   term_vectors: z.object({
     body_words: z

@@ -143,14 +143,19 @@ function trapOf(
   queries: Map<string, number>,
 ): FrontierFault | undefined {
   if (entry.depth > depthMax) return 'too_deep';
-  const segments = url.pathname.split('/').filter((segment) => segment !== '');
-  const isRepeating = segments.some(
-    (segment) => segments.filter((other) => other === segment).length > SEGMENT_REPEATS_MAX,
-  );
-  if (segments.length > SEGMENTS_MAX || isRepeating) return 'path_trap';
+  if (pathTrap(url)) return 'path_trap';
   if (url.search === '') return undefined;
   const path = url.origin + url.pathname;
   const count = (queries.get(path) ?? 0) + 1;
   queries.set(path, count);
   return count > QUERIES_PER_PATH_MAX ? 'query_trap' : undefined;
+}
+
+/** Whether a path is one that only endless sites have: very long, or the same step again and again. */
+export function pathTrap({ pathname }: URL): boolean {
+  const segments = pathname.split('/').filter((segment) => segment !== '');
+  if (segments.length > SEGMENTS_MAX) return true;
+  return segments.some(
+    (segment) => segments.filter((other) => other === segment).length > SEGMENT_REPEATS_MAX,
+  );
 }

@@ -45,8 +45,8 @@ export function settle(entry: Entry, result: VisitResult, crawl: Crawl): void {
       return;
     case 'sitemap': {
       const kind = result.sitemap.kind === 'pages' ? 'page' : 'sitemap';
-      for (const text of result.sitemap.urls) {
-        const url = canonicalUrl(text);
+      for (const listed of result.sitemap.listed) {
+        const url = canonicalUrl(listed.url);
         if (url !== undefined) addEntry({ url, kind, depth: 1, hops: 0, tries: 0 }, crawl);
       }
       return;

@@ -30,7 +30,7 @@ export interface CrawlPorts extends CommandPorts, Omit<FetchPorts, 'userAgent'> 
 
 /** The name in robots.txt files; letters only, as RFC 9309, section 2.2.1, asks. */
 export const PRODUCT_TOKEN = 'searchcore';
-const USER_AGENT = `${PRODUCT_TOKEN}/0.1 (search402; obeys robots.txt)`;
+export const USER_AGENT = `${PRODUCT_TOKEN}/0.1 (search402; obeys robots.txt)`;
 
 interface Position {
   readonly frontier: FrontierState;

@@ -43,9 +43,21 @@ export interface VisitPorts {
 
 const RETRY_PAUSE_MS = 5_000;
 const RETRY_PAUSE_MAX_MS = 60_000;
-const SITEMAP_BYTES_MAX = 50 * 1024 * 1024;
+export const SITEMAP_BYTES_MAX = 50 * 1024 * 1024;
 
-/** Fetches an address; conditionally (RFC 9110, section 13.1) where an earlier visit is known. */
+/** What a server said about an address, before anybody reads what it sent. */
+export type Answer =
+  | { readonly kind: 'content'; readonly got: Fetched }
+  | { readonly kind: 'unchanged' }
+  | Extract<VisitResult, { kind: 'redirect' | 'gone' | 'later' | 'refused' }>;
+
+/** What a conditional request needs (RFC 9110, section 13.1). */
+export interface Validators {
+  readonly etag?: string;
+  readonly modified?: string;
+}
+
+/** Fetches an address; conditionally where an earlier visit is known. */
 export async function visit(
   entry: Entry,
   earlier: Visit | undefined,
@@ -53,15 +65,33 @@ export async function visit(
 ): Promise<VisitResult> {
   const isSitemap = entry.kind === 'sitemap';
   const bytesMax = isSitemap ? SITEMAP_BYTES_MAX : limits.bytesMax;
-  const got = await fetcher.get(entry.url, { ...limits, bytesMax }, conditions(earlier));
+  const answer = await ask(entry.url, earlier ?? {}, fetcher, { ...limits, bytesMax });
+  if (answer.kind === 'unchanged') {
+    return earlier
+      ? { kind: 'unchanged', visit: earlier }
+      : { kind: 'refused', reason: 'http_status' };
+  }
+  if (answer.kind !== 'content') return answer;
+  return isSitemap ? readSitemap(answer.got) : readPage(entry.url, answer.got, pool);
+}
+
+/** Asks for an address once, and says by name what came of it. */
+export async function ask(
+  url: string,
+  validators: Validators,
+  fetcher: Fetcher,
+  limits: FetchLimits,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const got = await fetcher.get(url, limits, { ...conditions(validators), ...headers });
   if (got === 'unreachable') return { kind: 'later', reason: got, pauseMs: RETRY_PAUSE_MS };
   if (typeof got === 'string') return { kind: 'refused', reason: got };
   // A 304 to a request without conditions says nothing (RFC 9110, section 15.4.5).
-  const isConditional = earlier?.etag !== undefined || earlier?.modified !== undefined;
-  if (got.status === 304 && isConditional) return { kind: 'unchanged', visit: earlier };
+  const isConditional = validators.etag !== undefined || validators.modified !== undefined;
+  if (got.status === 304 && isConditional) return { kind: 'unchanged' };
   const location = got.headers.location;
   if (got.status >= 300 && got.status < 400) {
-    const to = location === undefined ? undefined : canonicalUrl(location, entry.url);
+    const to = location === undefined ? undefined : canonicalUrl(location, url);
     return to === undefined
       ? { kind: 'refused', reason: 'bad_redirect' }
       : { kind: 'redirect', to };
@@ -70,14 +100,14 @@ export async function visit(
   if (got.status === 429 || got.status === 503) {
     return { kind: 'later', reason: 'http_status', pauseMs: retryAfterMs(got) };
   }
-  if (got.status !== 200) return { kind: 'refused', reason: 'http_status' };
-  return isSitemap ? readSitemap(got) : readPage(entry, got, pool);
+  const isContent = got.status === 200 || (got.status === 206 && headers.range !== undefined);
+  return isContent ? { kind: 'content', got } : { kind: 'refused', reason: 'http_status' };
 }
 
-function conditions(earlier: Visit | undefined): Record<string, string> {
+function conditions({ etag, modified }: Validators): Record<string, string> {
   return {
-    ...(earlier?.etag !== undefined && { 'if-none-match': earlier.etag }),
-    ...(earlier?.modified !== undefined && { 'if-modified-since': earlier.modified }),
+    ...(etag !== undefined && { 'if-none-match': etag }),
+    ...(modified !== undefined && { 'if-modified-since': modified }),
   };
 }
 
@@ -89,7 +119,8 @@ function retryAfterMs({ headers }: Fetched): number {
     : RETRY_PAUSE_MS;
 }
 
-function readSitemap({ body }: Fetched): VisitResult {
+/** Reads a sitemap, compressed or not. */
+export function readSitemap({ body }: Fetched): VisitResult {
   let bytes = body;
   try {
     if (body[0] === 0x1f && body[1] === 0x8b) {
@@ -101,8 +132,9 @@ function readSitemap({ body }: Fetched): VisitResult {
   return { kind: 'sitemap', sitemap: parseSitemap(decodePage(bytes, 'text/xml')) };
 }
 
-async function readPage(
-  entry: Entry,
+/** Reads a web page. */
+export async function readPage(
+  asked: string,
   { headers, body }: Fetched,
   pool: ExtractPool,
 ): Promise<VisitResult> {
@@ -110,7 +142,7 @@ async function readPage(
   if (!/^\s*(?:text\/html|application\/xhtml\+xml)\b/iu.test(type)) {
     return { kind: 'refused', reason: 'not_html' };
   }
-  const found = await pool.extract({ html: decodePage(body, type), url: entry.url });
+  const found = await pool.extract({ html: decodePage(body, type), url: asked });
   if (typeof found === 'string') return { kind: 'refused', reason: found };
   const robots = headers['x-robots-tag']?.toLowerCase() ?? '';
   const isNoFollow = found.isNoFollow || /\b(?:nofollow|none)\b/u.test(robots);
@@ -118,13 +150,13 @@ async function readPage(
   const links = isNoFollow ? [] : found.links;
   if (isNoIndex) return { kind: 'links', reason: 'noindex', links };
   if (found.title === '') return { kind: 'links', reason: 'no_title', links };
-  const url = found.canonical ?? entry.url;
+  const url = found.canonical ?? asked;
   const { etag, 'last-modified': modified } = headers;
   return {
     kind: 'page',
     page: { url, title: found.title, text: found.text },
     visit: {
-      url: entry.url,
+      url: asked,
       page: url,
       links,
       ...(etag !== undefined && { etag }),

@@ -1,7 +1,7 @@
 import { distance, type Fingerprint } from './simhash.js';
 
 /** Fingerprints that differ in at most this many bits belong to near duplicates (Manku 2007). */
-const DISTANCE_MAX = 3;
+export const DISTANCE_MAX = 3;
 /** Blocks of 16 bits: of four, one is equal where at most three bits differ. */
 const BLOCKS = 4;
 const NONE = -1;

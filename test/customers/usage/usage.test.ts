@@ -144,7 +144,7 @@ describe.each(ENGINES)('on %s', (name) => {
     const report = usageReport(store);
     for (const by of USAGE_DIMENSIONS) expect(await report.read(stranger, range, by)).toEqual([]);
     expect(await report.inspect(stranger, id)).toBeUndefined();
-    expect(await report.latest(stranger, 10)).toEqual([]);
+    expect(await report.requests(stranger, { count: 10 })).toEqual([]);
     expect(await report.inspect(account, id)).toMatchObject({ query: 'a query', credits: 1 });
   });
 

@@ -86,13 +86,15 @@ async function signUp(page: Page, name: string, email: string): Promise<void> {
     .click();
   await page.getByLabel('Password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Confirm and sign in' }).click();
-  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: `Hello, ${name}` }).waitFor();
 }
 
 async function makeKey(page: Page, name: string): Promise<string> {
   await page.goto(`${world.url}/console/keys`);
-  await page.getByLabel('Name').fill(name);
-  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByRole('link', { name: 'Create key' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Create a key' });
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByRole('button', { name: 'Create key' }).click();
   return page.locator('#new-key').innerText();
 }
 
@@ -140,7 +142,8 @@ inBrowser('the console in a real browser', () => {
 
     await page.getByRole('link', { name: 'Keys' }).click();
     expect(await page.content()).not.toContain(key);
-    await page.getByRole('button', { name: 'Revoke first script' }).click();
+    await page.getByRole('link', { name: 'Revoke first script' }).click();
+    await page.getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('The key was revoked').waitFor();
     const reply = await page.request.post(`${world.url}/search`, {
       headers: { Authorization: `Bearer ${key}` },
@@ -153,6 +156,7 @@ inBrowser('the console in a real browser', () => {
     const admin = await openPage();
     await signUp(admin, 'Grace', 'grace@example.org');
     await admin.getByRole('link', { name: 'Team' }).click();
+    await admin.getByRole('link', { name: 'Invite someone' }).click();
     await admin.getByLabel('Email address').fill('linus@example.org');
     await admin.getByRole('button', { name: 'Invite' }).click();
     await admin.getByText('We sent an invitation to').waitFor();
@@ -199,7 +203,7 @@ inBrowser('the console in a real browser', () => {
       await page.getByLabel('Email address').fill('ada@example.org');
       await page.getByLabel('Password').fill(PASSWORD);
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+      await page.getByRole('heading', { name: 'Hello, Ada' }).waitFor();
       for (const name of PAGES) await checkPage(page, name, { width });
       const account = await page.locator('main table a').first().getAttribute('href');
       await checkPage(page, 'operator-account', {
@@ -221,7 +225,7 @@ async function givenSomethingToSee(): Promise<void> {
   await page.getByLabel('Email address').fill('ada@example.org');
   await page.getByLabel('Password').fill(PASSWORD);
   await page.keyboard.press('Enter');
-  await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+  await page.getByRole('heading', { name: 'Hello, Ada' }).waitFor();
   const key = await makeKey(page, 'nightly');
   const queries = ['base usdc gas', 'tide tables brest', 'sourdough starter', 'broken'];
   for (const query of queries) {
@@ -230,7 +234,7 @@ async function givenSomethingToSee(): Promise<void> {
       data: { query },
     });
   }
-  await page.goto(`${world.url}/console/team`);
+  await page.goto(`${world.url}/console/team/invite`);
   await page.getByLabel('Email address').fill('margaret@example.org');
   await page.getByRole('button', { name: 'Invite' }).click();
   await page.getByText('We sent an invitation to').waitFor();

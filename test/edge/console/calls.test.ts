@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { callsOf } from '../../../gateway/edge/console/pages/requests.js';
+import { callsOf } from '../../../gateway/edge/console/pages/request-calls.js';
 
 const inspected = (query: string) => ({
   id: 'x',

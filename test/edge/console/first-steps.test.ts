@@ -91,10 +91,10 @@ inBrowser('a newcomer', () => {
     await context.addCookies(cookies);
     const page = await context.newPage();
     await page.goto(`${world.url}/console/keys`);
-    await page.getByLabel('Name').fill('nightly');
-    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('link', { name: 'Create key' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('nightly');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await page.locator('#new-key').waitFor();
-    await page.waitForLoadState('load');
     await page.reload();
     await page.getByRole('row', { name: /nightly/ }).waitFor();
     expect(await page.getByRole('row', { name: /nightly/ }).count()).toBe(1);

@@ -28,7 +28,7 @@ test.each([
 
 test('an invitation says how the invited person learns of it', async () => {
   const form = { email: 'bob@example.org', role: 'member' };
-  const { text } = await admin.post('/console/team/invite', form);
+  const { text } = await admin.sent('/console/team/invite', form);
   expect(text).toContain('can’t send email yet');
   expect(text).not.toContain('We sent');
 });

@@ -8,13 +8,31 @@ let key: string;
 let path: string;
 
 beforeAll(async () => {
-  world = await openConsoleWorld({ operatorEmails: ['olga@example.org'] });
+  world = await openConsoleWorld({
+    operatorEmails: ['olga@example.org'],
+    searchNodes: [
+      { name: 'a:4030', isReady: true, pages: 7, generation: 12, behind: 0 },
+      { name: 'b:4030', isReady: false, problem: 'search-core does not answer', behind: 3 },
+    ],
+  });
   operator = await signedUp(world, 'olga@example.org');
   const ada = await signedUp(world, 'ada@example.org');
   ({ key } = await madeKey(ada));
   path = `/console/operator/accounts/${(await account()).account.id}`;
 });
 afterAll(() => world.close());
+
+test('the operator sees which search-cores serve, which do not and why, and who is behind', async () => {
+  const { text } = await operator.get('/console/operator');
+  const rows = [...text.matchAll(/<tr>.*?<\/tr>/gsu)].map(([row]) =>
+    row
+      .replace(/<[^>]+>/gu, ' ')
+      .replace(/\s+/gu, ' ')
+      .trim(),
+  );
+  expect(rows).toContain('a:4030 serving 7 12 no');
+  expect(rows).toContain('b:4030 left out: search-core does not answer – – 3');
+});
 
 interface Reply {
   readonly status: number;

@@ -28,7 +28,7 @@ test('removing somebody who made keys asks about the keys first, and removes nob
 });
 
 test('their keys can be revoked in the same step, and are refused from then on', async () => {
-  const done = await admin.post(path, { keys: 'revoke' });
+  const done = await admin.sent(path, { keys: 'revoke' });
   expect(done.text).toContain('The member was removed. The key they created was revoked.');
   expect(await works()).toBe(false);
   expect((await member.get('/console/keys')).headers.get('location')).toBe('/console/start');
@@ -36,14 +36,14 @@ test('their keys can be revoked in the same step, and are refused from then on',
 
 test('keys that are kept are named after the removal and can be revoked later', async () => {
   const { key: own } = await madeKey(admin, 'script of ada');
-  const done = await admin.post(path, { keys: 'keep' });
+  const done = await admin.sent(path, { keys: 'keep' });
   expect(done.text).toContain('The key they created still works.');
   expect(await works()).toBe(true);
   const page = await admin.get('/console/keys');
   expect(page.text).toContain('action="/console/keys/revoke-former"');
   expect(page.text).toContain('a former member');
 
-  const revoked = await admin.post('/console/keys/revoke-former');
+  const revoked = await admin.sent('/console/keys/revoke-former');
   expect(revoked.text).not.toContain('action="/console/keys/revoke-former"');
   expect(await works()).toBe(false);
   expect((await world.access.keys.authenticate(`Bearer ${own}`)).kind).toBe('caller');

@@ -14,7 +14,6 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'GET /account/usage': 'key',
   'POST /account/credits': 'key',
 
-  'GET /console/': 'anyone',
   'GET /console/sign-up': 'anyone',
   'POST /console/sign-up': 'anyone',
   'GET /console/verify': 'anyone',
@@ -27,13 +26,23 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'GET /console/reset': 'anyone',
   'POST /console/reset': 'anyone',
   'GET /console/outbox': 'anyone',
+  'GET /console/mail-sent': 'anyone',
   'POST /console/wallet/challenge': 'anyone',
   'POST /console/wallet/sign-in': 'anyone',
   // Shows what to do without a session; accepting leads to the sign-in page then.
   'GET /console/invitation': 'anyone',
   'POST /console/invitation': 'anyone',
 
+  'GET /console/': 'session',
+  'GET /console/parts': 'session',
+  'GET /console/parts/dialog': 'session',
+
   'GET /console/keys': 'session',
+  'GET /console/keys/new': 'session',
+  'GET /console/keys/:id/edit': 'session',
+  'POST /console/keys/:id/edit': 'session',
+  'GET /console/keys/:id/revoke': 'session',
+  'GET /console/keys/:id/rotate': 'session',
   'POST /console/keys': 'session',
   'POST /console/keys/revoke-former': 'session',
   'POST /console/keys/:id/revoke': 'session',
@@ -60,6 +69,7 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'POST /console/billing/plan': 'admin',
   'POST /console/billing/top-up': 'admin',
   'GET /console/team': 'admin',
+  'GET /console/team/invite': 'admin',
   'POST /console/team/invite': 'admin',
   'POST /console/team/invitations/:id/cancel': 'admin',
   'POST /console/team/members/:id/role': 'admin',
@@ -162,6 +172,10 @@ describe('in the wrong role', () => {
 describe('from another account', () => {
   /** Something of ada's for every route that names something by its id. */
   const ids: Readonly<Record<string, () => Promise<string>>> = {
+    'GET /console/keys/:id/edit': async () => (await madeKey(admin)).id,
+    'GET /console/keys/:id/rotate': async () => (await madeKey(admin)).id,
+    'GET /console/keys/:id/revoke': async () => (await madeKey(admin)).id,
+    'POST /console/keys/:id/edit': async () => (await madeKey(admin)).id,
     'POST /console/keys/:id/revoke': async () => (await madeKey(admin)).id,
     'POST /console/keys/:id/rotate': async () => (await madeKey(admin)).id,
     'GET /console/requests/:id': async () => {

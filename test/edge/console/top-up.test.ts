@@ -143,7 +143,7 @@ inBrowser('a wallet in a real browser', () => {
       await page.getByRole('button', { name: 'Sign in with a wallet' }).waitFor();
       await page.waitForLoadState();
       await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
-      await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+      await page.getByRole('heading', { name: /^Hello/ }).waitFor();
     } finally {
       await browser.close();
     }

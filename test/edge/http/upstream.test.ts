@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { isRefusal, type RefusalCode } from '../../../gateway/ground/domain/refusal.js';
+import { systemClock } from '../../../gateway/ground/system.js';
 import { createUpstream } from '../../../gateway/edge/http/upstream.js';
 import { expectRefusal } from '../../support/errors.js';
 import {
@@ -8,6 +9,7 @@ import {
   startFakeSearchCore,
   type FakeSearchCore,
 } from '../../support/fake-search-core.js';
+import { alwaysWell } from '../../support/search-nodes.js';
 import { silentLog } from '../../support/ports.js';
 import { receiptOf, signPayment, transfersToPayee } from '../../support/pay.js';
 import { startTestService, type TestService } from '../../support/service.js';
@@ -160,7 +162,11 @@ test('a search finds no socket that search-core closes at that moment because it
   const kinds = await Promise.all(
     idleMs.map(async (ms) => {
       const limits = { timeoutMs: 2000, bytesMax: 65_536, socketsMax: 1 };
-      const upstream = createUpstream({ url: core.url, ...limits, log: silentLog });
+      const upstream = createUpstream({
+        ...{ nodes: [alwaysWell(core.url)], ...limits, log: silentLog },
+        clock: systemClock,
+        onTry: () => undefined,
+      });
       const ask = () =>
         upstream(
           { query: 'a', maxResults: 1, maxDescriptionLength: 500 },

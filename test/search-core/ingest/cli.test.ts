@@ -43,6 +43,17 @@ describe('npm run index', () => {
     expect(JSON.parse(checked.out)).toMatchObject({ ok: true, pages: 2, problems: [] });
   });
 
+  test('deletes hosts and patterns, and what was taken down no load brings back', async () => {
+    const urls = ['https://x.example/a/1', 'https://x.example/b/1', 'http://y.example/a/1'];
+    await index(await file(...urls, 'https://z.y.example/'));
+    expect((await index('delete', 'x.example/a/*')).out).toContain('1 pages removed');
+    const taken = await index('takedown', '*.y.example', 'https://x.example/b/1', '--json');
+    expect(JSON.parse(taken.out)).toEqual({ ok: true, removed: 3, indexPages: 0 });
+    const again = await index(await file(...urls, 'https://q.example/'), '--json');
+    expect(JSON.parse(again.out)).toMatchObject({ ok: true, indexPages: 2 });
+    expect((await index('delete', '*')).err).toContain('not understood: *');
+  });
+
   test('says what is wrong in a sentence, with a code, and leaves the index', async () => {
     await index(await file('https://x.example/1'));
     const empty = await index(await file());

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +7,11 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { indexJsonl } from '../../../search-core/ingest/jsonl-load.js';
 import type { CommandPorts } from '../../../search-core/ingest/load.js';
-import { linesOf } from '../../../search-core/ingest/input.js';
+import { gunzipped, linesOf } from '../../../search-core/ingest/input.js';
 import { jsonlPages } from '../../../search-core/ingest/jsonl.js';
 import { createTally } from '../../../search-core/ingest/tally.js';
 import { memorySink } from '../../support/memory-sink.js';
+import { until } from '../../support/until.js';
 
 let directory: string;
 let sink: ReturnType<typeof memorySink>;
@@ -132,6 +134,19 @@ describe('a JSON Lines file', () => {
     expect(tally.drops()).toEqual([{ reason: 'line_too_long', count: 1, first: ['line 1'] }]);
   });
 });
+
+test.each([
+  ['is damaged', 'damaged.gz', 'unexpected end of file'],
+  ['is gone', 'gone.gz', 'ENOENT'],
+])(
+  'a compressed file that %s tells whoever reads it, however late',
+  async (_what, name, message) => {
+    await writeFile(join(directory, 'damaged.gz'), gzipSync(jsonl(page(1))).subarray(0, 30));
+    const bytes = gunzipped(createReadStream(join(directory, name)));
+    await until(() => bytes.errored !== null);
+    await expect(bytes.toArray()).rejects.toThrow(message);
+  },
+);
 
 test('lines come out the same however the stream is cut', async () => {
   await fc.assert(

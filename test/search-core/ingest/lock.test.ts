@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,13 +13,17 @@ import { indexArchives } from '../../../search-core/ingest/warc/archive.js';
 import { prose } from '../../support/prose.js';
 import { conversionRecord } from '../../support/warc-maker.js';
 
+const cleanUps: (() => void)[] = [];
 let directory: string;
 let path: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'lock-'));
   path = join(directory, 'it.lock');
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp();
+  await rm(directory, { recursive: true, force: true });
+});
 
 const ports = () => ({
   sink: engineSink(join(directory, 'index')),
@@ -30,12 +34,12 @@ const ports = () => ({
 
 describe('a lock', () => {
   test('is held by one, who is named to the other, until it is let go of', () => {
-    const unlock = lock(path, 'the index');
+    const held = lock(path, 'the index');
     expect(() => lock(path, 'the index')).toThrow(
       new LockedError(`the index is being written by process ${process.pid}`),
     );
-    unlock();
-    lock(path, 'the index')();
+    held.release();
+    lock(path, 'the index').release();
     expect(existsSync(path)).toBe(false);
   });
 
@@ -59,7 +63,7 @@ describe('a lock', () => {
     'of a process that had the number of a running one, as in a container, does not count',
     async () => {
       await writeFile(path, `${process.pid} 1`);
-      lock(path, 'the index')();
+      lock(path, 'the index').release();
       expect(await readdir(directory)).toEqual([]);
     },
   );
@@ -74,9 +78,46 @@ describe('a lock', () => {
         return undefined;
       }
     });
-    expect(taken.filter((unlock) => unlock !== undefined)).toHaveLength(1);
+    expect(taken.filter((held) => held !== undefined)).toHaveLength(1);
     expect(await readdir(directory)).toEqual(['it.lock']);
   });
+
+  test('of another machine counts, though no process here has its number, until it was silent', async () => {
+    const there = lock(path, 'the index', 'machine-a');
+    cleanUps.push(() => there.release());
+    const take = () => lock(path, 'the index', 'machine-b');
+    expect(take).toThrow(
+      `the index is being written by process ${process.pid} on machine-a; if that is gone, ` +
+        `wait until the lock is ten minutes old, or remove ${path}`,
+    );
+    await utimes(path, new Date(), new Date(Date.now() - 601_000));
+    const here = take();
+    // Whoever was silent for so long, and lives, learns of it before it publishes anything.
+    expect(() => there.assertHeld()).toThrow(
+      new LockedError(
+        `the index was taken over: process ${process.pid} on machine-b writes it now`,
+      ),
+    );
+    there.release();
+    cleanUps.pop();
+    here.assertHeld();
+    here.release();
+    expect(await readdir(directory)).toEqual([]);
+  });
+});
+
+test('a writer whose lock was taken over publishes nothing', async () => {
+  const index = join(directory, 'index');
+  const writer = await openWriter(index);
+  await writer.put({ url: 'https://x.example/1', title: 'One', text: prose(1) });
+  await rm(join(index, 'writer.lock'));
+  await writeFile(join(index, 'writer.lock'), '7 7 machine-b');
+  await expect(async () => writer.commit()).rejects.toThrow(
+    `the index ${index} was taken over: process 7 on machine-b writes it now`,
+  );
+  await writer.close();
+  expect(await readdir(index)).toContain('writer.lock');
+  expect(await readdir(index)).not.toContain('index.json');
 });
 
 test('two runs do not do the same job at once', async () => {

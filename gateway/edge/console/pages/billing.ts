@@ -7,6 +7,7 @@ import type { Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { sayAndGo } from '../said.js';
 import { replyToTopUp } from '../top-up-reply.js';
 
 const PATH = '/console/billing';
@@ -67,7 +68,8 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
         return show(viewer, response, notice('bad', message), 403);
       }
       await accounts.setPlan(accountId, plan);
-      return show(viewer, response, notice('good', `Your plan is now ${PLANS[plan].name}.`));
+      const text = `Your plan is now ${PLANS[plan].name}.`;
+      sayAndGo(response, viewer, PATH, { kind: 'good', text });
     }),
   );
 

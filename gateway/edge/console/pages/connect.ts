@@ -18,7 +18,7 @@ export function connectPage(router: Router, parts: ConsoleParts, guard: Guard): 
         title: 'Connect',
         viewer,
         path: '/console/connect',
-        scripts: ['copy.js', 'connect-check.js'],
+        scripts: ['connect-check.js'],
         body: html`<p>
             MCP clients get one tool, <code>search</code>. Each search costs one credit. See the
             clients you connected under <a href="/console/applications">Applications</a>.

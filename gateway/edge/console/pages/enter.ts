@@ -6,7 +6,8 @@ import { boundedTries, visitorOf } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { notice, sendPage, time } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
-import { mailPage } from './mail-sent.js';
+import { sayAndGo } from '../said.js';
+import { goToMail } from './mail-sent.js';
 import { newPassword, passwordOf, queryOf } from './passwords.js';
 import { afterSignIn, emailField, faultNotice, setCookies, signInPage } from './sign-in.js';
 
@@ -41,7 +42,7 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
       forgotPage(response, outcome.message);
       return;
     }
-    mailPage(response, parts, email);
+    goToMail(response, parts, email);
   });
   router.get('/reset', (request, response) => resetPage(response, queryOf(request, 'token')));
   router.post('/reset', bounded, async (request, response) => {
@@ -51,7 +52,8 @@ export function enterPages(router: Router, parts: ConsoleParts): void {
       resetPage(response, token, outcome.message);
       return;
     }
-    signInPage(response, parts, { good: 'Your password was changed. Sign in with it.' });
+    const text = 'Your password was changed. Sign in with it.';
+    sayAndGo(response, undefined, '/console/sign-in', { kind: 'good', text });
   });
 
   const { outbox } = parts;

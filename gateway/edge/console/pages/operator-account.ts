@@ -12,6 +12,7 @@ import { sayNotFound, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { facts, field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { sayAndGo } from '../said.js';
 
 /** Where an account is looked at and changed by the people who run the service. */
 export const ACCOUNT_PATH = '/console/operator/accounts';
@@ -115,7 +116,10 @@ async function perform(
   const { viewer, response, id, operation } = change;
   const outcome = await operations.perform(viewer.session.person, id, operation);
   if (outcome === 'not-found') sayNotFound(viewer, response);
-  else response.redirect(303, `${ACCOUNT_PATH}/${id}`);
+  else {
+    const text = `Done: ${describe(operation)}.`;
+    sayAndGo(response, viewer, `${ACCOUNT_PATH}/${id}`, { kind: 'good', text });
+  }
 }
 
 /** Asks once more, with what was filled in and the account's name. */

@@ -4,7 +4,7 @@ import { formatUsd } from '../../../ground/domain/units.js';
 import type { Guard } from '../guard.js';
 import { html } from '../html.js';
 import { notice, sendPage, table } from '../page.js';
-import type { ConsoleParts, OperatorFacts } from '../parts.js';
+import type { ConsoleParts, OperatorFacts, SearchNodeFacts } from '../parts.js';
 import { ACCOUNT_PATH, recordTable } from './operator-account.js';
 
 const ACCOUNTS_SHOWN = 200;
@@ -12,7 +12,7 @@ const RECORDS_SHOWN = 50;
 
 /** What the people who run the service see; each account leads to what they can change there. */
 export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard): void {
-  const { accounts, operator, operations, warnings } = parts;
+  const { accounts, operator, searchNodes, operations, warnings } = parts;
   router.get(
     '/operator',
     guard.operator(async (viewer, _request, response) => {
@@ -26,6 +26,7 @@ export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard):
         viewer,
         path: '/console/operator',
         body: html`${warnings.map((warning) => notice('bad', warning))} ${facts}
+          ${searchNodes ? nodeTable(searchNodes()) : html``}
           <h2>Accounts</h2>
           ${table(
             'Accounts',
@@ -71,5 +72,22 @@ async function factsOf(operator: OperatorFacts) {
         formatUsd(packs),
       ]),
       'No revenue yet.',
+    )}`;
+}
+
+/** Commits are numbered: nodes of one index with the same number find the same pages. */
+function nodeTable(nodes: readonly SearchNodeFacts[]) {
+  return html`<h2>Search</h2>
+    ${table(
+      'Search-cores',
+      ['search-core', 'State', 'Pages', 'Commit', 'Behind'],
+      nodes.map(({ name, isReady, problem, pages, generation, behind }) => [
+        html`<code>${name}</code>`,
+        `${isReady ? 'serving' : 'left out'}${problem === undefined ? '' : `: ${problem}`}`,
+        pages ?? '–',
+        generation ?? '–',
+        behind === undefined ? '–' : behind === 0 ? 'no' : `${behind}`,
+      ]),
+      'No search-core is known.',
     )}`;
 }

@@ -5,6 +5,7 @@ import { html, type Html } from '../html.js';
 import { field, notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 import type { Request } from 'express';
+import { sayAndGo } from '../said.js';
 import { walletSection } from './wallets.js';
 
 const PATH = '/console/profile';
@@ -71,7 +72,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
         sayNotFound(viewer, response);
         return;
       }
-      return show(viewer, request, response, notice('good', 'The session was ended.'));
+      sayAndGo(response, viewer, PATH, { kind: 'good', text: 'The session was ended.' });
     }),
   );
   router.post(
@@ -82,7 +83,7 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
         return show(viewer, request, response, notice('bad', 'Enter a name for the account.'), 400);
       }
       await accounts.rename(viewer.membership.accountId, name);
-      response.redirect(303, PATH);
+      sayAndGo(response, viewer, PATH, { kind: 'good', text: `The account is now ${name}.` });
     }),
   );
 }

@@ -1,48 +1,61 @@
-import type { Router } from 'express';
-import type { InspectedRequest } from '../../../customers/usage/report.js';
+import type { Request, Router } from 'express';
+import { keyState } from '../../../customers/keys/keys.js';
+import type { InspectedRequest, RequestFilter } from '../../../customers/usage/report.js';
 import { idOf } from '../form.js';
 import { sayNotFound, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
-import { facts, field, number, sendPage, table, time } from '../page.js';
+import { facts, number, sendPage } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { copyBlock, emptyState } from '../ui/ask.js';
+import { chips, pager, tableView, type TableView } from '../ui/table.js';
+import { callsOf } from './request-calls.js';
+import { requestTable } from './request-table.js';
 
 const PATH = '/console/requests';
-const LATEST = 100;
+const PAGE_ROWS = 50;
+const PAGES_MAX = 200;
+const SLOW_MS = 250;
 
-/** The request inspector: the newest searches, and any one by its id. */
+/** The request inspector: searches of the last seven days by filter, and any one by its id. */
 export function requestPages(router: Router, parts: ConsoleParts, guard: Guard): void {
-  const { usage } = parts;
+  const { usage, keys, clock } = parts;
 
   router.get(
     '/requests',
     guard.signedIn(async (viewer, request, response) => {
-      const { id } = request.query;
-      if (typeof id === 'string' && id.trim() !== '') {
-        response.redirect(303, `${PATH}/${encodeURIComponent(id.trim().slice(0, 100))}`);
+      const id = queryText(request, 'id');
+      if (id !== '') {
+        response.redirect(303, `${PATH}/${encodeURIComponent(id)}`);
         return;
       }
-      const latest = await usage.latest(viewer.membership.accountId, LATEST);
+      const { accountId } = viewer.membership;
+      const view = tableView(PATH, request.query);
+      const filter = filterOf(request, view);
+      // One more than is shown tells whether there is a page after this one.
+      const [found, allKeys] = await Promise.all([
+        usage.requests(accountId, { ...filter, count: PAGE_ROWS + 1 }),
+        keys.list(accountId),
+      ]);
+      const live = allKeys.filter((key) => keyState(key, clock.now()) === 'live');
       sendPage(response, {
         title: 'Requests',
         viewer,
         path: PATH,
-        body: html`<form method="get" action="${PATH}" class="panel row">
-            ${field({ name: 'id', label: 'Request id', hint: 'X-Request-Id from the response' })}
-            <button>Look up</button>
-          </form>
-          ${table(
-            'Latest searches',
-            ['Time, UTC', 'Query', 'Outcome', 'Results', 'Took', 'Key'],
-            latest.map((one) => [
-              html`<a href="${PATH}/${one.id}">${time(one.at)}</a>`,
-              one.query === '' ? html`<i>none</i>` : one.query,
-              outcomeMark(one.outcome),
-              one.results,
-              html`${number(one.latencyMs)} ms`,
-              one.keyName,
-            ]),
-            'No searches in the last seven days.',
-          )}`,
+        body: html`${filterForm(request, live)}
+        ${chips(
+          'Filters',
+          [
+            { name: 'outcome', value: 'ok', label: 'Answered' },
+            { name: 'outcome', value: 'refused', label: 'Refused' },
+            { name: 'outcome', value: 'rate_limited', label: 'Rate limited' },
+            { name: 'found', value: 'nothing', label: 'No results' },
+            { name: 'slow', value: 'yes', label: `Slower than ${SLOW_MS} ms` },
+          ],
+          request.query,
+          view,
+        )}
+        ${requestTable(found.slice(0, PAGE_ROWS), clock.now(), emptyOf(view))}
+        ${pager(view, found.length > PAGE_ROWS && view.page < PAGES_MAX)}`,
       });
     }),
   );
@@ -59,54 +72,95 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
         title: 'One request',
         viewer,
         path: PATH,
-        scripts: ['copy.js'],
-        body: html`${factsOf(found)} ${found.query === '' ? '' : calls(found, parts.publicUrl)}`,
+        ...(found.query !== '' && { actions: replayLink(found) }),
+        body: html`${factsOf(found)} ${found.query === '' ? '' : calls(found, parts.publicUrl)}
+          <p><a href="${PATH}">All requests</a></p>`,
       });
     }),
   );
 }
 
-function outcomeMark(outcome: string): Html {
-  return html`<span class="outcome ${outcome === 'ok' ? 'good' : 'bad'}">${outcome}</span>`;
+function queryText(request: Request, name: string): string {
+  const value = request.query[name];
+  return typeof value === 'string' ? value.trim().slice(0, 100) : '';
+}
+
+function filterOf(request: Request, view: TableView): Omit<RequestFilter, 'count'> {
+  const [outcome, key, text] = ['outcome', 'key', 'q'].map((name) => queryText(request, name));
+  return {
+    offset: (Math.min(view.page, PAGES_MAX) - 1) * PAGE_ROWS,
+    ...(outcome && { outcome }),
+    ...(key && { keyId: key }),
+    ...(text && { text }),
+    ...(queryText(request, 'found') === 'nothing' && { isEmpty: true }),
+    ...(queryText(request, 'slow') === 'yes' && { slowerThanMs: SLOW_MS }),
+  };
+}
+
+/** What cannot be a chip: words, a key, an id. Keeps the chips that are set. */
+function filterForm(request: Request, keys: readonly { id: string; name: string }[]): Html {
+  const kept = ['outcome', 'found', 'slow'].filter((name) => queryText(request, name) !== '');
+  const current = queryText(request, 'key');
+  return html`<form method="get" action="${PATH}" class="row" role="search">
+    ${kept.map((name) => html`<input type="hidden" name="${name}" value="${queryText(request, name)}" />`)}
+    <div class="field">
+      <label for="q">Query holds</label>
+      <input id="q" name="q" type="search" value="${queryText(request, 'q')}" maxlength="100" />
+    </div>
+    <div class="field">
+      <label for="key">Key</label>
+      <select id="key" name="key">
+        <option value="">All keys</option>
+        ${keys.map(
+          ({ id, name }) =>
+            html`<option value="${id}" ${id === current ? html`selected` : ''}>${name}</option>`,
+        )}
+      </select>
+    </div>
+    <div class="field">
+      <label for="id">Request id</label>
+      <input id="id" name="id" class="mono" maxlength="100" placeholder="X-Request-Id" />
+    </div>
+    <button>Filter</button>
+  </form>`;
+}
+
+function emptyOf(view: TableView): Html {
+  return view.href({}) === PATH
+    ? emptyState(
+        'No searches in the last seven days.',
+        html`<a href="/console/playground">Search in the playground</a>`,
+      )
+    : emptyState(
+        'No search of the last seven days passes these filters.',
+        html`<a href="${PATH}">Remove all filters</a>`,
+      );
+}
+
+function replayLink({ query, maxResults, maxDescriptionLength }: InspectedRequest): Html {
+  const asked = { q: query, results: String(maxResults), length: String(maxDescriptionLength) };
+  const address = `/console/playground?${new URLSearchParams(asked).toString()}`;
+  return html`<a class="button main" href="${address}">Open in the playground</a>`;
 }
 
 function factsOf(one: InspectedRequest): Html {
+  const isOk = one.outcome === 'ok';
   return facts([
     ['Request id', html`<code>${one.id}</code>`],
-    ['Time, UTC', html`<time>${one.at.toISOString()}</time>`],
+    ['Time, UTC', html`<time datetime="${one.at.toISOString()}">${one.at.toISOString()}</time>`],
     ['Key', one.keyName],
-    ['Query', one.query === '' ? 'none (invalid request)' : one.query],
-    ['Outcome', outcomeMark(one.outcome)],
-    ['Results', `${one.results} of ${one.maxResults} results`],
+    [
+      'Query',
+      one.query === '' ? 'none: the body wasn’t a valid search' : html`<b>${one.query}</b>`,
+    ],
+    ['Outcome', html`<span class="outcome ${isOk ? 'good' : 'bad'}">${one.outcome}</span>`],
+    [
+      'Results',
+      isOk ? `${one.results} of at most ${one.maxResults}` : 'none: the search was refused',
+    ],
     ['Took', `${number(one.latencyMs)} ms`],
     ['Charge', one.credits === 0 ? 'none' : '1 credit'],
   ]);
-}
-
-/** Repeat this search, in three languages; `$SEARCH402_API_KEY` stands for the key. */
-export function callsOf(
-  one: InspectedRequest,
-  publicUrl: string,
-): Readonly<Record<string, string>> {
-  const { query, maxResults, maxDescriptionLength } = one;
-  const body = JSON.stringify({ query, maxResults, maxDescriptionLength });
-  const url = `${publicUrl}/search`;
-  return {
-    curl:
-      `curl ${url} \\\n  -H "Authorization: Bearer $SEARCH402_API_KEY" \\\n` +
-      `  -H 'Content-Type: application/json' \\\n  -d '${body.replaceAll("'", `'\\''`)}'`,
-    TypeScript:
-      `const response = await fetch(${JSON.stringify(url)}, {\n  method: 'POST',\n  headers: {\n` +
-      '    Authorization: `Bearer ${process.env.SEARCH402_API_KEY}`,\n' +
-      `    'Content-Type': 'application/json',\n  },\n  body: JSON.stringify(${body}),\n});\n` +
-      'const { result } = await response.json();',
-    Python:
-      `import json, os, urllib.request\n\nrequest = urllib.request.Request(\n    ${JSON.stringify(url)},\n` +
-      `    data=json.dumps(${body}).encode(),\n    headers={\n` +
-      `        "Authorization": f"Bearer {os.environ['SEARCH402_API_KEY']}",\n` +
-      `        "Content-Type": "application/json",\n    },\n)\n` +
-      'result = json.load(urllib.request.urlopen(request))["result"]',
-  };
 }
 
 function calls(one: InspectedRequest, publicUrl: string): Html {
@@ -115,8 +169,7 @@ function calls(one: InspectedRequest, publicUrl: string): Html {
       ([language, text]) =>
         html`<section class="call">
           <h3>${language}</h3>
-          <pre id="call-${language}">${text}</pre>
-          <button type="button" class="quiet" data-copy="call-${language}">Copy</button>
+          ${copyBlock(`call-${language}`, `the ${language} call`, text)}
         </section>`,
     )}`;
 }

@@ -17,12 +17,7 @@ export function setCookies(response: Response, outcome: Outcome): void {
 export function signInPage(
   response: Response,
   { wallets }: Pick<ConsoleParts, 'wallets'>,
-  {
-    to = '',
-    fault,
-    email = '',
-    good,
-  }: { to?: string; fault?: string; email?: string; good?: string },
+  { to = '', fault, email = '' }: { to?: string; fault?: string; email?: string },
 ): void {
   const back = html`<input type="hidden" name="to" value="${to}" />`;
   const byWallet = () =>
@@ -36,7 +31,7 @@ export function signInPage(
     title: 'Sign in',
     status: fault === undefined ? 200 : 400,
     scripts: wallets ? ['wallet-sign-in.js'] : [],
-    body: html`${faultNotice(fault)} ${good === undefined ? '' : notice('good', good)}
+    body: html`${faultNotice(fault)}
       <form method="post" action="/console/sign-in">
         ${back} ${emailField(email)}
         ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}

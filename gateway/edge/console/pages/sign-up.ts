@@ -6,7 +6,7 @@ import { boundedTries, visitorOf } from '../guard.js';
 import { html } from '../html.js';
 import { field, notice, sendPage } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
-import { mailPage } from './mail-sent.js';
+import { goToMail } from './mail-sent.js';
 import { newPassword, passwordOf, queryOf } from './passwords.js';
 import { emailField, faultNotice, setCookies } from './sign-in.js';
 import { bringsWallet, keepWallet } from './wallets.js';
@@ -39,7 +39,7 @@ export function signUpPages(router: Router, parts: ConsoleParts): void {
       signUpPage(request, response, typed, outcome.message);
       return;
     }
-    mailPage(response, parts, typed.email);
+    goToMail(response, parts, typed.email);
   });
 
   // Opening the link changes nothing: programs that look into mails open links, too.

@@ -6,6 +6,8 @@ import { ACCOUNT_COOKIE, sayNotFound, visitorOf, type Guard } from '../guard.js'
 import { html, type Html } from '../html.js';
 import { field, notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { sayAndGo } from '../said.js';
+import { dialogForm, dialogLink, select } from '../ui/ask.js';
 import { finish } from './enter.js';
 import { LAST_ADMIN, removeMember } from './remove-member.js';
 
@@ -26,7 +28,8 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
       viewer,
       path: PATH,
       status,
-      body: html`${said} ${inviteForm()} ${memberTable(members, viewer.session.person.id)}
+      actions: dialogLink(`${PATH}/invite`, 'Invite someone', 'main'),
+      body: html`${said} ${memberTable(members, viewer.session.person.id)}
       ${invitationTable(invitations)}`,
     });
   };
@@ -37,7 +40,8 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
       return;
     }
     if (change === 'last-admin') return show(viewer, response, notice('bad', LAST_ADMIN), 409);
-    return show(viewer, response, notice('good', done));
+    sayAndGo(response, viewer, PATH, { kind: 'good', text: done });
+    return Promise.resolve();
   };
 
   router.get(
@@ -45,15 +49,30 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
     guard.admin((viewer, _request, response) => show(viewer, response)),
   );
 
+  const askWhom = (viewer: Viewer, response: Response, fault?: { text: string; email: string }) => {
+    sendPage(response, {
+      title: 'Invite someone',
+      viewer,
+      path: PATH,
+      status: fault ? 400 : 200,
+      body: html`${fault && notice('bad', fault.text)} ${inviteForm(fault?.email ?? '')}`,
+    });
+    return Promise.resolve();
+  };
+  router.get(
+    '/team/invite',
+    guard.admin((viewer, _request, response) => askWhom(viewer, response)),
+  );
   router.post(
     '/team/invite',
     guard.admin(async (viewer, request, response) => {
       const [email, role] = [textOf(request, 'email', 320), textOf(request, 'role', 20)];
-      if (!isRole(role)) return show(viewer, response, notice('bad', 'Choose a valid role.'), 400);
+      if (!isRole(role)) return askWhom(viewer, response, { text: 'Choose a valid role.', email });
       const { accountId } = viewer.membership;
       const outcome = await people.invite(accountId, email, role, visitorOf(request));
-      if (outcome.kind === 'no') return show(viewer, response, notice('bad', outcome.message), 400);
-      return show(viewer, response, notice('good', invited(parts, email)));
+      if (outcome.kind === 'no') return askWhom(viewer, response, { text: outcome.message, email });
+      sayAndGo(response, viewer, PATH, { kind: 'good', text: invited(parts, email) });
+      return;
     }),
   );
 
@@ -70,7 +89,7 @@ export function teamPages(router: Router, parts: ConsoleParts, guard: Guard): vo
         sayNotFound(viewer, response);
         return;
       }
-      return show(viewer, response, notice('good', 'The invitation was revoked.'));
+      sayAndGo(response, viewer, PATH, { kind: 'good', text: 'The invitation was revoked.' });
     }),
   );
 
@@ -162,18 +181,24 @@ function roleSelect(id: string, selected: Role): Html {
   </select>`;
 }
 
-function inviteForm(): Html {
-  return html`<form method="post" action="${PATH}/invite" class="panel row">
-    <h2>Invite someone</h2>
-    ${field({ name: 'email', label: 'Email address', type: 'email' })}
-    <div class="field">
-      <label for="invite-role">Role</label>${roleSelect('invite-role', 'member')}
-    </div>
-    <button class="main">Invite</button>
-    <p class="hint">
-      A Member manages keys and sees usage. An Admin also manages billing, the plan and the team.
-    </p>
-  </form>`;
+function inviteForm(value: string): Html {
+  return dialogForm({
+    action: `${PATH}/invite`,
+    body: html`${field({ name: 'email', label: 'Email address', type: 'email', value })}
+      ${select({
+        name: 'role',
+        label: 'Role',
+        options: [
+          ['member', 'Member'],
+          ['admin', 'Admin'],
+        ],
+      })}
+      <p class="hint">
+        A Member manages keys and sees usage. An Admin also manages billing, the plan and the team.
+      </p>`,
+    does: 'Invite',
+    back: PATH,
+  });
 }
 
 function memberTable(members: readonly Member[], own: string): Html {

@@ -3,10 +3,12 @@ import { TICKET_MS, type Wallets } from '../../../customers/people/wallets.js';
 import type { Outcome } from '../../../customers/people/people.js';
 import { parseAddress } from '../../../ground/domain/units.js';
 import { idOf, textOf } from '../form.js';
-import { boundedTries, cookieOf, sayNotFound, visitorOf, type Guard } from '../guard.js';
+import { cookieOf } from '../cookies.js';
+import { boundedTries, sayNotFound, visitorOf, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { sayAndGo } from '../said.js';
 import { afterSignIn, setCookies, signInPage, walletForm } from './sign-in.js';
 
 const PATH = '/console/profile/wallets';
@@ -63,7 +65,8 @@ export function walletPages(router: Router, parts: ConsoleParts, guard: Guard): 
     guard.signedIn(async (viewer, request, response) => {
       const answer = await wallets.add(viewer.session.person.id, signedOf(request));
       if (answer.kind === 'added') {
-        response.redirect(303, '/console/profile');
+        const text = 'The wallet now signs you in.';
+        sayAndGo(response, viewer, '/console/profile', { kind: 'good', text });
         return;
       }
       const body = html`${notice('bad', answer.message)}
@@ -79,8 +82,12 @@ export function walletPages(router: Router, parts: ConsoleParts, guard: Guard): 
         address === undefined
           ? 'not-found'
           : await wallets.remove(viewer.session.person.id, address);
-      if (outcome === 'not-found') sayNotFound(viewer, response);
-      else response.redirect(303, '/console/profile');
+      if (outcome === 'not-found') {
+        sayNotFound(viewer, response);
+        return;
+      }
+      const text = 'The wallet was removed.';
+      sayAndGo(response, viewer, '/console/profile', { kind: 'good', text });
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { OneByOne } from '../../gateway/ground/one-by-one.js';
+import { FewByFew } from '../../gateway/ground/few-by-few.js';
 
 /** An event loop whose rounds begin when the test says so. */
 function rounds() {
@@ -13,12 +13,21 @@ function rounds() {
   };
 }
 
-test('of a crowd one comes through in each round of the event loop, in the order of arrival', () => {
+test.each([
+  [1, [[1], [1, 2], [1, 2, 3]]],
+  [
+    2,
+    [
+      [1, 2],
+      [1, 2, 3],
+    ],
+  ],
+])('of a crowd %i come through in each round, in the order of arrival', (perRound, seen) => {
   const loop = rounds();
-  const door = new OneByOne(loop);
+  const door = new FewByFew(loop, perRound);
   const through: number[] = [];
   for (const one of [1, 2, 3]) door.enter(() => through.push(one));
-  for (const expected of [[1], [1, 2], [1, 2, 3]]) {
+  for (const expected of seen) {
     expect(through).toEqual(expected);
     loop.next();
   }
@@ -28,11 +37,23 @@ test('of a crowd one comes through in each round of the event loop, in the order
 
 test('whoever comes alone does not wait', () => {
   const loop = rounds();
-  const door = new OneByOne(loop);
+  const door = new FewByFew(loop, 1);
   for (const one of [1, 2]) {
     const through: number[] = [];
     door.enter(() => through.push(one));
     expect(through).toEqual([one]);
     loop.next();
   }
+});
+
+test('whoever comes while a crowd waits comes after it', () => {
+  const loop = rounds();
+  const door = new FewByFew(loop, 2);
+  const through: number[] = [];
+  for (const one of [1, 2, 3]) door.enter(() => through.push(one));
+  loop.next();
+  for (const one of [4, 5]) door.enter(() => through.push(one));
+  expect(through).toEqual([1, 2, 3, 4]);
+  loop.next();
+  expect(through).toEqual([1, 2, 3, 4, 5]);
 });
