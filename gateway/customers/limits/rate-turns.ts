@@ -92,11 +92,7 @@ export function lapsedRates(db: Kysely<LimitTables>, now: RawBuilder<bigint>) {
 
 const RETURNED_MAX = 1000;
 
-async function setLeased(
-  tx: Kysely<LimitTables>,
-  subject: string,
-  leased: number,
-): Promise<void> {
+async function setLeased(tx: Kysely<LimitTables>, subject: string, leased: number): Promise<void> {
   await tx
     .insertInto('rate_pools')
     .values({ subject, leased })

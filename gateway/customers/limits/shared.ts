@@ -12,6 +12,8 @@ import type { LimitTables } from './schema.js';
 const LEASE_MS = 8000;
 /** Turns in one transaction. */
 const BATCH_MAX = 64;
+/** Turns that one request waits for at most. */
+const ASKED_MAX = 10;
 
 /** Limits that several gateways share: what has to be done for them beside the requests. */
 export interface SharedLimits extends Limits {
@@ -103,22 +105,32 @@ export function sharedLimits(
     return { kind: 'admitted', rate };
   };
   const refuseBy = (subject: Subject): Admission =>
-    limited({ ...stateOf(leaseOf(subject), clock.monotonicMs()), remaining: 0 }, WINDOW_MS, subject.who);
+    limited(
+      { ...stateOf(leaseOf(subject), clock.monotonicMs()), remaining: 0 },
+      WINDOW_MS,
+      subject.who,
+    );
 
+  /** Asks for slots until there are some, or none are to be had. */
   const askAndDecide = async (
     subjects: readonly Subject[],
     lacking: readonly Subject[],
   ): Promise<Admission> => {
-    await Promise.all(
-      lacking.map((subject) => {
+    for (let missing = lacking, asked = 1; ; asked += 1) {
+      const nowMs = clock.monotonicMs();
+      const hopeless = missing.find((subject) => !leaseOf(subject).mayAsk(nowMs));
+      if (hopeless || asked > ASKED_MAX) return refuseBy(hopeless ?? missing[0] ?? ANYONE);
+      const turns = missing.map((subject) => {
         const lease = leaseOf(subject);
-        lease.wait(clock.monotonicMs());
+        lease.wait(nowMs);
         return turnSoon(lease);
-      }),
-    );
-    const decided = decide(subjects, clock.monotonicMs());
-    if (!isLacking(decided)) return decided;
-    return refuseBy(decided[0] ?? lacking[0] ?? ANYONE);
+      });
+      await Promise.all(turns);
+      // Somebody who came later may have been faster; then it asks again.
+      const decided = decide(subjects, clock.monotonicMs());
+      if (!isLacking(decided)) return decided;
+      missing = decided;
+    }
   };
 
   return {
@@ -127,10 +139,7 @@ export function sharedLimits(
       const subjects = subjectsOf(caller);
       const nowMs = clock.monotonicMs();
       const decided = decide(subjects, nowMs);
-      if (!isLacking(decided)) return Promise.resolve(decided);
-      const hopeless = decided.find((subject) => !leaseOf(subject).mayAsk(nowMs));
-      if (hopeless) return Promise.resolve(refuseBy(hopeless));
-      return askAndDecide(subjects, decided);
+      return isLacking(decided) ? askAndDecide(subjects, decided) : Promise.resolve(decided);
     },
     async turn() {
       if (leases.size === 0) return;

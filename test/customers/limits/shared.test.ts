@@ -106,7 +106,8 @@ describe.each(ENGINES)('on %s', (name) => {
             if (act === 'ask') await ask(gateway);
             else if (act === 'turn') await at(gateway).turn();
             else if (act === 'look') await turns();
-            else await Promise.all(Array.from({ length: 2 * limit }, (_, one) => ask(gateway + one)));
+            else
+              await Promise.all(Array.from({ length: 2 * limit }, (_, one) => ask(gateway + one)));
           }
           expect(densest(admitted)).toBeLessThanOrEqual(limit);
           expect(await leasedSlots(id)).toBeLessThanOrEqual(limit);
@@ -128,6 +129,18 @@ describe.each(ENGINES)('on %s', (name) => {
       expect((await at(0).admit(busy)).kind).toBe('admitted');
     }
     expect(store.health().writes).toBe(writes);
+  });
+
+  test('requests that wait together with many others are refused only where the rate is used up', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, async (_, index) => {
+        for (let turns = 0; turns < index % 7; turns += 1) {
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        return at(index % 2).admit(caller('crowd', 10_000));
+      }),
+    );
+    expect(answers.filter(({ kind }) => kind === 'limited')).toEqual([]);
   });
 
   test('two gateways that both want more than the rate get about half of it each', async () => {
