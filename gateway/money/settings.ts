@@ -42,6 +42,8 @@ export const MONEY_SETTINGS = {
     .optional(),
   /** Milliseconds for one settlement by it. */
   FACILITATOR_TIMEOUT_MS: integer(1000, 180_000, 30_000),
+  /** File with the addresses whose payments are not taken, one a line. */
+  PAYER_DENY_FILE: z.string().min(1).optional(),
   /** Price of a search paid per request, in USD. */
   PRICE_USD: usd('0.00005'),
   /** Whether the live cost of settlement is added to PRICE_USD, as signed quotes. */

@@ -108,6 +108,13 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
       await ledger.release(payment.id, answer.code);
       return refused(requestId, answer);
     }
+    if (answer.resultCount === 0 && !parts.chargesEmpty) {
+      await ledger.release(payment.id, 'no_results');
+      const { chainId, from: payer } = payment.authorization;
+      const { body, resultCount } = answer;
+      const receipt = { chainId, payer, unsettled: 'no_results' } as const;
+      return { kind: 'results', requestId, body, resultCount, isFree: true, receipt };
+    }
     const reply = { body: answer.body, contentType: 'application/json', requestId };
     const served = await ledger.serve(payment.id, reply);
     place.leave();

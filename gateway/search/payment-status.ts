@@ -12,6 +12,7 @@ import {
   type StatusProof,
 } from '../money/payment/status-proof.js';
 import type { Receipt } from '../money/x402/receipt.js';
+import { isSealed } from './keeping.js';
 
 /** What the payer of an authorization is told about it. */
 export interface PaymentReport {
@@ -77,7 +78,9 @@ export function createPaymentInquiry(parts: PaymentStatusParts): PaymentInquiry 
     if (payment.status !== 'settled' && payment.status !== 'final') return undefined;
     const bought = await parts.bought(payment);
     if (isRefusal(bought)) return undefined;
-    return bought ?? payment.reply;
+    if (bought) return bought;
+    // A sealed reply opens for the request that it answers, and for nothing else.
+    return payment.reply && !isSealed(payment.reply.body) ? payment.reply : undefined;
   };
 
   return {

@@ -14,6 +14,8 @@ export type SearchReply =
       readonly resultCount?: number;
       /** An earlier search's reply under the same `Idempotency-Key`; it costs no credit. */
       readonly isReplay?: true;
+      /** Nothing was found, and the operator gives such searches away: nothing was charged. */
+      readonly isFree?: true;
       readonly receipt?: Receipt;
       readonly rate?: RateState;
     }
@@ -32,6 +34,14 @@ export interface Offer {
   readonly error: string;
   /** What a payer needs to know of its channel to go on. */
   readonly correction?: ChannelCorrection;
+}
+
+/**
+ * Whether the work behind a reply is paid for. An account's searches have their own rate, whatever
+ * comes of them.
+ */
+export function isPaidFor(reply: SearchReply): boolean {
+  return (reply.kind === 'results' && !reply.isFree) || reply.rate?.policy === 'search';
 }
 
 /** A refusal; where a new payment may be made, with an offer to make it. */

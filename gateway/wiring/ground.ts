@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createMetrics } from '../ground/observe/metrics.js';
@@ -8,6 +9,7 @@ import { openDataFolder } from '../ground/store/data-folder.js';
 import { openStore } from '../ground/store/open.js';
 import { sealingWith } from '../ground/store/sealing.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
+import { keptOpen, keptSealed, type Keeping } from '../search/keeping.js';
 import { openChain } from './chain-access.js';
 import type { Config } from './config.js';
 import { MIGRATIONS } from './migrations.js';
@@ -92,7 +94,22 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   isReady('rpc', '1 while the chain answers', () => chain.health().ready);
   count('commits', 'Commits since the start', () => store.health().commits);
   const sealing = sealingWith(sealingKey.key, random);
-  return { chain, core, store, metrics, sealing, warnings };
+  return {
+    chain,
+    core,
+    store,
+    metrics,
+    sealing,
+    keeping: keepingOf(config, sealingKey.key),
+    warnings,
+  };
+}
+
+/** The books' own secret is not in them: it comes from the key that seals what is secret there. */
+function keepingOf({ RETENTION }: Config, sealingKey: Uint8Array): Keeping {
+  if (RETENTION) return keptOpen;
+  const secret = hkdfSync('sha256', sealingKey, '', 'search402 kept replies', 32);
+  return keptSealed(new Uint8Array(secret), random);
 }
 
 /** What is wrong with the modes of the relayer's files, which the operator made. */

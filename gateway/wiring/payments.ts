@@ -16,6 +16,7 @@ import { readAuthorizationState } from '../money/payment/authorization-state.js'
 import type { ChainFacts } from '../money/payment/on-chain.js';
 import { createCodeLookup, createPayerGate } from '../money/payment/code-lookup.js';
 import { createStatusProofCheck } from '../money/payment/status-proof.js';
+import { EVERYBODY_MAY_PAY, openDenyList } from '../money/payment/deny-list.js';
 import { createVerifier, type Sale } from '../money/payment/verifier.js';
 import type { SearchRequest } from '../../search-core/contract.js';
 import { openChannels, type Channels } from './channels.js';
@@ -121,11 +122,17 @@ export async function openPayments(
     relayers: chain.relayers.map(({ address }) => address),
     eip6492Factories: config.EIP6492_FACTORIES,
   });
+  const denied =
+    config.PAYER_DENY_FILE === undefined
+      ? EVERYBODY_MAY_PAY
+      : await openDenyList(config.PAYER_DENY_FILE, { clock, log });
   const code = createCodeLookup(chain.client, clock, VERIFY_DEADLINE_MS);
   const objectionToPayer = createPayerGate(code);
   const turns = new Turns(clock);
   const confirm: Verifier<PresentedPayment>['confirm'] = async (authorization, allowance) => {
-    const objection = await objectionToPayer(authorization, allowance);
+    const objection =
+      (await denied.objection(authorization.from)) ??
+      (await objectionToPayer(authorization, allowance));
     if (objection) return objection;
     const confirmed = await verifier.confirm(authorization);
     if (isRefusal(confirmed)) return confirmed;
@@ -141,8 +148,10 @@ export async function openPayments(
   /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
   const paidFor = <Presented, Asked>(
     read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
+    chargesEmpty = true,
   ) =>
     createPaidSearch<Presented, Asked>({
+      chargesEmpty,
       identifierOf: (presented) => read(presented).payment.identifier,
       verifier: {
         check: (presented) => {
@@ -159,12 +168,12 @@ export async function openPayments(
   });
   const { sender } = mover;
   const channels =
-    sender && (await openChannels(config, { ...parts, paid, confirm, terms, sender }));
+    sender && (await openChannels(config, { ...parts, paid, confirm, denied, terms, sender }));
   const offer: CurrentOffer = () => ({ ...price.offer(), ...channels?.offer() });
-  const searchForTransfer = paidFor<PresentedPayment, SearchRequest>((payment) => ({
-    payment,
-    sale: price,
-  }));
+  const searchForTransfer = paidFor<PresentedPayment, SearchRequest>(
+    (payment) => ({ payment, sale: price }),
+    config.CHARGE_EMPTY_SEARCHES,
+  );
   const { publicUrl, packs } = parts;
   const sold = { terms, publicUrl };
   const buyTopUp = paidFor<SalePresented, TopUpOrder>(soldFor);

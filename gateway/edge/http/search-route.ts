@@ -4,7 +4,7 @@ import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js'
 import type { Face } from '../../search/caller.js';
 import { rateHeaders } from '../../customers/limits/admission.js';
 import type { Search } from '../../search/pipeline.js';
-import type { Offer, SearchReply } from '../../search/reply.js';
+import { isPaidFor, type Offer, type SearchReply } from '../../search/reply.js';
 import type { Receipt } from '../../money/x402/receipt.js';
 import { readJsonBody, type BodyLimits } from './body.js';
 import { readCredentials, readIdempotencyKey } from './credentials.js';
@@ -64,8 +64,7 @@ export function searchRoute(parts: SearchRouteParts): RequestHandler {
       address,
       signal,
     });
-    // An account's searches have their own rate, whatever comes of them.
-    if (reply.kind === 'results' || reply.rate?.policy === 'search') markPaid(response);
+    if (isPaidFor(reply)) markPaid(response);
     const version = credentials.kind === 'payment' ? credentials.version : 2;
     send(response, reply, wire, version);
   };

@@ -11,6 +11,8 @@ export type Receipt = {
 } & (
   | { readonly transaction: TransactionHash; readonly amount: UsdcUnits }
   | ChannelReceipt
+  /** Nothing was charged, on purpose: the authorization was not used. */
+  | { readonly unsettled: 'no_results' }
   | {
       /** The x402 reason. */
       readonly errorReason: string;
@@ -31,6 +33,7 @@ export interface ChannelReceipt {
 /** The receipt as an object: for the header, and for transports that carry JSON (MCP). */
 export function settleResponse(receipt: Receipt): SettleResponse {
   const common = { network: network(receipt.chainId), payer: receipt.payer };
+  if ('unsettled' in receipt) return { success: true, transaction: '', amount: '0', ...common };
   if ('channel' in receipt) return { ...common, ...channelResponse(receipt) };
   return 'errorReason' in receipt
     ? {
