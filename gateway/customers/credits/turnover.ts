@@ -295,7 +295,10 @@ export async function setUsed(
     .execute();
 }
 
-/** Writes a share down, and with it that its gateway lives. */
+/**
+ * Writes a share down, and with it that its gateway lives. A share that was there is updated and not
+ * inserted again: if it has been given back meanwhile, that is a conflict, and the turn runs anew.
+ */
 async function writeLease(
   tx: Kysely<AccountTables>,
   accountId: string,
@@ -304,10 +307,24 @@ async function writeLease(
   before: number,
   { gateway, now, leaseMs }: Holder,
 ): Promise<void> {
-  if (units === 0) {
-    if (before === 0) return;
+  const state = {
+    units,
+    is_recalled: isRecallOpen ? 1n : 0n,
+    lapses_at: sql<bigint>`${now} + ${sql.val(BigInt(leaseMs))}`,
+  };
+  if (before === 0) {
+    if (units === 0) return;
+    const place = { account_id: accountId, key_id: keyId, month, gateway };
     await tx
-      .deleteFrom('credit_leases')
+      .insertInto('credit_leases')
+      .values({ ...place, ...state })
+      .execute();
+    return;
+  }
+  if (units > 0) {
+    await tx
+      .updateTable('credit_leases')
+      .set(state)
       .where('account_id', '=', accountId)
       .where('key_id', '=', keyId)
       .where('month', '=', BigInt(month))
@@ -315,17 +332,12 @@ async function writeLease(
       .execute();
     return;
   }
-  const state = {
-    units,
-    is_recalled: isRecallOpen ? 1n : 0n,
-    lapses_at: sql<bigint>`${now} + ${sql.val(BigInt(leaseMs))}`,
-  };
   await tx
-    .insertInto('credit_leases')
-    .values({ account_id: accountId, key_id: keyId, month, gateway, ...state })
-    .onConflict((conflict) =>
-      conflict.columns(['account_id', 'key_id', 'month', 'gateway']).doUpdateSet(state),
-    )
+    .deleteFrom('credit_leases')
+    .where('account_id', '=', accountId)
+    .where('key_id', '=', keyId)
+    .where('month', '=', BigInt(month))
+    .where('gateway', '=', gateway)
     .execute();
 }
 

@@ -1,4 +1,4 @@
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type ExpressionBuilder, type Kysely, type RawBuilder } from 'kysely';
 import { leaseSize, type Ask } from '../../ground/domain/lease-size.js';
 import { WINDOW_MS, type RateTurned } from './rate-lease.js';
 import type { LimitTables } from './schema.js';
@@ -100,27 +100,25 @@ async function setLeased(tx: Kysely<LimitTables>, subject: string, leased: numbe
     .execute();
 }
 
+/** A lease that was there is updated: if it has been given back meanwhile, that is a conflict. */
 async function writeLease(
   tx: Kysely<LimitTables>,
   lease: { subject: string; before: number; slots: number; wanted: number },
   { gateway, now, leaseMs }: Holder,
 ): Promise<void> {
   const { subject, before, slots, wanted } = lease;
-  if (slots === 0) {
-    if (before === 0) return;
+  const state = { slots, wanted, lapses_at: sql<bigint>`${now} + ${sql.val(BigInt(leaseMs))}` };
+  if (before === 0) {
+    if (slots === 0) return;
     await tx
-      .deleteFrom('rate_leases')
-      .where('subject', '=', subject)
-      .where('gateway', '=', gateway)
+      .insertInto('rate_leases')
+      .values({ subject, gateway, ...state })
       .execute();
     return;
   }
-  const state = { slots, wanted, lapses_at: sql<bigint>`${now} + ${sql.val(BigInt(leaseMs))}` };
-  await tx
-    .insertInto('rate_leases')
-    .values({ subject, gateway, ...state })
-    .onConflict((conflict) => conflict.columns(['subject', 'gateway']).doUpdateSet(state))
-    .execute();
+  const own = (eb: ExpressionBuilder<LimitTables, 'rate_leases'>) => eb.and({ subject, gateway });
+  if (slots > 0) await tx.updateTable('rate_leases').set(state).where(own).execute();
+  else await tx.deleteFrom('rate_leases').where(own).execute();
 }
 
 async function recallOthers(
