@@ -88,6 +88,10 @@ export const MONEY_SETTINGS = {
   CHANNEL_COST_PERCENT: integer(1, 100, 5),
   /** Seconds that a charged search waits for its claim at the most, where the claim pays for itself. */
   CHANNEL_CLAIM_SECONDS: integer(60, 31_536_000, 604_800),
+  /** Whether receipts are signed (x402 extension `offer-receipt`). */
+  SIGNED_RECEIPTS: switched('on'),
+  /** Whether quotes are signed as well: the header of a 402 is then longer than some proxies take. */
+  SIGNED_OFFERS: switched('off'),
   /** Whether version 1 of x402 is spoken as well. */
   X402_V1: switched('off'),
 } as const;

@@ -115,7 +115,9 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
       const receipt = { chainId, payer, unsettled: 'no_results' } as const;
       return { kind: 'results', requestId, body, resultCount, isFree: true, receipt };
     }
-    const reply = { body: answer.body, contentType: 'application/json', requestId };
+    const { body, generation } = answer;
+    const found = { ...(generation !== undefined && { generation }) };
+    const reply = { body, contentType: 'application/json', requestId, ...found };
     const served = await ledger.serve(payment.id, reply);
     place.leave();
     // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.

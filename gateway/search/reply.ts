@@ -1,7 +1,26 @@
 import type { Refusal } from '../ground/domain/refusal.js';
+import type { UnixMillis } from '../ground/domain/units.js';
 import type { RateState } from '../customers/limits/admission.js';
 import type { ChannelCorrection } from '../money/x402/channel-state.js';
+import type { RequestBinding } from '../money/ledger/payment.js';
 import type { Receipt } from '../money/x402/receipt.js';
+
+/** What was bought, as the signed receipt names it. */
+export interface Sold {
+  /** The request that was answered. */
+  readonly binding: RequestBinding;
+  /** From the books, so that the same payment has the same receipt wherever it is shown. */
+  readonly at: UnixMillis;
+  /** The generation of the index that was searched, where it is known. */
+  readonly generation?: number;
+}
+
+export function soldOf(
+  { binding, at }: Pick<Sold, 'binding' | 'at'>,
+  { generation }: Pick<Sold, 'generation'>,
+): Sold {
+  return { binding, at, ...(generation !== undefined && { generation }) };
+}
 
 /** The outcome of one search, before HTTP or the tool protocol give it their form. */
 export type SearchReply =
@@ -17,6 +36,8 @@ export type SearchReply =
       /** Nothing was found, and the operator gives such searches away: nothing was charged. */
       readonly isFree?: true;
       readonly receipt?: Receipt;
+      /** Present where a payment paid for it. */
+      readonly sold?: Sold;
       readonly rate?: RateState;
     }
   | {

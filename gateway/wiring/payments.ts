@@ -22,6 +22,7 @@ import type { SearchRequest } from '../../search-core/contract.js';
 import { openChannels, type Channels } from './channels.js';
 import { createPaidSearch } from '../search/paid.js';
 import type { Verifier } from '../search/paid-ports.js';
+import { createProofs, type Proofs } from '../search/proofs.js';
 import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
 import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
@@ -30,7 +31,9 @@ import { codePayerLimits, openMover, type Mover } from './mover.js';
 import type { SettlementHealth } from '../money/settlement/health.js';
 import { warnIfUnderpriced } from './price-warning.js';
 import { openSearchPrice } from './search-price.js';
+import type { Sealing } from '../ground/store/sealing.js';
 import type { Store } from '../ground/store/store.js';
+import { receiptKey } from '../money/x402/receipt-key.js';
 import {
   decodePaymentSignature,
   decodePaymentV1,
@@ -48,6 +51,8 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
+  /** Signs quotes and receipts; absent where the settings turn that off. */
+  readonly proofs?: Proofs;
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
   /** Gives back what is left in a channel; absent where channels are off. */
@@ -79,6 +84,7 @@ export async function openPayments(
     publicUrl: string;
     clock: Clock;
     random: Random;
+    sealing: Sealing;
     log: Log;
     metrics: Pick<Metrics, 'gauge'>;
   },
@@ -98,6 +104,9 @@ export async function openPayments(
     mimeType: 'application/json',
     discovery: SEARCH_DISCOVERY,
   };
+  const proofs = config.SIGNED_RECEIPTS
+    ? openProofs(config, { ...parts, terms, resource })
+    : undefined;
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
   const ledger = createLedger({
     ...{ store, clock, random, owner: random.uuid() },
@@ -179,8 +188,9 @@ export async function openPayments(
   const buyTopUp = paidFor<SalePresented, TopUpOrder>(soldFor);
   const buyPack = paidFor<SalePresented, PackSize>(soldFor);
   return {
-    wire: createWire(offer, config.X402_V1),
+    wire: createWire(offer, config.X402_V1, proofs),
     offer,
+    ...(proofs && { proofs }),
     ...(channels && { refund: channels.refund }),
     inquiry: openInquiry(config, parts),
     topUps: createTopUpPayments({ ...sold, store, buy: buyTopUp }),
@@ -200,6 +210,26 @@ export async function openPayments(
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },
   };
+}
+
+/** The key is the same in every gateway that has the sealing key, and after every start. */
+function openProofs(
+  { SIGNED_OFFERS }: Config,
+  parts: {
+    readonly sealing: Sealing;
+    readonly publicUrl: string;
+    readonly terms: PaymentTerms;
+    readonly resource: Resource;
+    readonly clock: Clock;
+  },
+): Proofs {
+  const { sealing, publicUrl, terms, resource, clock } = parts;
+  return createProofs({
+    key: receiptKey(sealing.derive('receipts'), publicUrl),
+    resourceUrl: resource.url,
+    ...(SIGNED_OFFERS && { offerSeconds: terms.maxTimeoutSeconds }),
+    clock,
+  });
 }
 
 /** Answers payers about the payments in the books, of a search or of credits. */

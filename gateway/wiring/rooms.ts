@@ -38,7 +38,7 @@ export async function openRooms(
   const { keys, credits } = access;
   const packing = { store, keys, credits, sealing, ...ports };
   const packs = await stops.keep('packs', openPackAccess(config, packing));
-  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
+  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, sealing, ...ports };
   const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const settings = {

@@ -223,7 +223,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   const lifetimeMs = 24 * 3600 * 1000;
   const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
-    ...{ store, chain, packs, publicUrl: PUBLIC_URL, ...ports },
+    ...{ store, chain, packs, sealing, publicUrl: PUBLIC_URL, ...ports },
     metrics: { gauge: () => undefined },
   });
   const search = createSearch({

@@ -21,6 +21,9 @@ export type Receipt = {
     }
 );
 
+/** The receipt of a payment that was made. */
+export type PaidReceipt = Exclude<Receipt, { errorReason: string } | { unsettled: string }>;
+
 /** What a payment did in its payer's channel. */
 export interface ChannelReceipt {
   readonly channel: ChannelState;
@@ -30,8 +33,16 @@ export interface ChannelReceipt {
   readonly moved?: { readonly transaction: TransactionHash; readonly amount: UsdcUnits };
 }
 
+/** More that goes with a receipt, by the name of its extension. */
+export type ReceiptExtensions = Readonly<Record<string, object>>;
+
 /** The receipt as an object: for the header, and for transports that carry JSON (MCP). */
-export function settleResponse(receipt: Receipt): SettleResponse {
+export function settleResponse(receipt: Receipt, extensions?: ReceiptExtensions): SettleResponse {
+  const response = bareResponse(receipt);
+  return extensions ? { ...response, extensions } : response;
+}
+
+function bareResponse(receipt: Receipt): SettleResponse {
   const common = { network: network(receipt.chainId), payer: receipt.payer };
   if ('unsettled' in receipt) return { success: true, transaction: '', amount: '0', ...common };
   if ('channel' in receipt) return { ...common, ...channelResponse(receipt) };
@@ -64,11 +75,11 @@ function channelResponse({ channel, chargedAmount, moved }: ChannelReceipt) {
 }
 
 /** The value of `PAYMENT-RESPONSE`. */
-export function encodePaymentResponse(receipt: Receipt): string {
-  return encodeJson(settleResponse(receipt));
+export function encodePaymentResponse(receipt: Receipt, extensions?: ReceiptExtensions): string {
+  return encodeJson(settleResponse(receipt, extensions));
 }
 
 /** The value of version 1's `X-PAYMENT-RESPONSE`, which names the network by word. */
-export function encodePaymentResponseV1(receipt: Receipt): string {
-  return encodeJson({ ...settleResponse(receipt), network: NETWORK_V1 });
+export function encodePaymentResponseV1(receipt: Receipt, extensions?: ReceiptExtensions): string {
+  return encodeJson({ ...settleResponse(receipt, extensions), network: NETWORK_V1 });
 }
