@@ -16,5 +16,10 @@ document.addEventListener('click', (event) => {
   });
 });
 
+// On a narrow screen the menu is one line that scrolls: the current entry is in sight.
+document
+  .querySelector('.frame > nav a[aria-current]')
+  ?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 openDialogs();
 readCharts();

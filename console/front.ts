@@ -35,10 +35,66 @@ const keep = () => {
   shown.set(location.search, [...(results?.cloneNode(true).childNodes ?? [])]);
 };
 
+const pay = document.querySelector<HTMLButtonElement>('#pay');
+const paid = document.querySelector<HTMLElement>('#paid');
+if (pay) pay.hidden = !('ethereum' in window);
+const sayPaid = (text: string) => {
+  if (!paid) return;
+  paid.hidden = text === '';
+  paid.textContent = text;
+};
+
+/** A search that the visitor's wallet pays for; what that needs is loaded only now. */
+async function searchPaying(query: string): Promise<void> {
+  const { fetchPaying, messageOf, decodedReceipt } = await import('./wallet.js');
+  try {
+    sayPaid('Asking for the price …');
+    const headers = { 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ query, maxResults: 5, maxDescriptionLength: 1000 });
+    const response = await fetchPaying('/search', { method: 'POST', headers, body }, sayPaid);
+    const reply = (await response.json()) as PaidReply;
+    const receipt = decodedReceipt(response)?.receipt as { transaction?: string } | undefined;
+    const transaction = receipt?.transaction ?? '';
+    sayPaid(response.ok ? `Paid, in transaction ${transaction}` : (reply.detail ?? 'It failed.'));
+    if (response.ok) results?.replaceChildren(listOf(reply.result?.results ?? []));
+  } catch (error) {
+    sayPaid(messageOf(error));
+  }
+}
+
+interface PaidReply {
+  readonly detail?: string;
+  readonly result?: {
+    readonly results: readonly { title: string; url: string; description: string }[];
+  };
+}
+
+function listOf(items: readonly { title: string; url: string; description: string }[]): Node {
+  const list = document.createElement('ol');
+  for (const { title, url, description } of items) {
+    const item = document.createElement('li');
+    const [heading, link] = [document.createElement('h2'), document.createElement('a')];
+    [link.textContent, link.rel] = [title, 'noreferrer nofollow'];
+    if (/^https?:/.test(url)) link.href = url;
+    heading.append(link);
+    const [address, text] = [document.createElement('p'), document.createElement('p')];
+    [address.className, address.textContent] = ['url', url];
+    text.textContent = description.slice(0, 280);
+    item.append(heading, address, text);
+    list.append(item);
+  }
+  return list;
+}
+
 form?.addEventListener('submit', (event) => {
   event.preventDefault();
   keep();
+  sayPaid('');
   const query = new FormData(form).get('q');
+  if (event.submitter === pay && pay) {
+    void searchPaying(typeof query === 'string' ? query : '');
+    return;
+  }
   const address = `/?q=${encodeURIComponent(typeof query === 'string' ? query : '')}`;
   history.pushState(null, '', address);
   void search(address);

@@ -1,93 +1,115 @@
-/** The playground: searches with a key, or pays from the browser's wallet. */
-import { fetchPaying, messageOf, WalletProblem } from './wallet.js';
-
-interface Item {
-  readonly title: string;
-  readonly url: string;
-  readonly description: string;
-}
-
-interface Reply {
-  readonly requestId?: string;
-  readonly detail?: string;
-  readonly result?: { readonly results: readonly Item[] };
-}
+/** The playground: searches without leaving the page, or pays from the browser's wallet. */
+import { decodedReceipt, fetchPaying, messageOf } from './wallet.js';
 
 const form = document.querySelector<HTMLFormElement>('#playground');
 const state = document.querySelector('#playground-state');
-const list = document.querySelector('#results');
-const headers = document.querySelector<HTMLElement>('#reply');
+const receipt = document.querySelector<HTMLElement>('#reply');
 const say = (text: string) => state?.replaceChildren(text);
+
+const byWallet = form?.querySelector<HTMLButtonElement>('button[value=wallet]');
+if (byWallet) byWallet.hidden = window.ethereum === undefined;
 
 form?.addEventListener('submit', (event) => {
   event.preventDefault();
   const { submitter } = event;
   const isPaid = submitter instanceof HTMLButtonElement && submitter.value === 'wallet';
-  void search(new FormData(form), isPaid);
+  void search(new FormData(form), isPaid).catch((error: unknown) => say(messageOf(error)));
 });
 
 async function search(data: FormData, isPaid: boolean): Promise<void> {
-  list?.replaceChildren();
   say('Searching …');
-  const startedMs = performance.now();
-  try {
-    const response = await send(data, isPaid);
-    const reply = (await response.json()) as Reply;
-    const tookMs = Math.round(performance.now() - startedMs);
-    showHeaders(response);
-    if (!response.ok) {
-      say(`${response.status}: ${reply.detail ?? ''}`);
-      return;
-    }
-    const items = reply.result?.results ?? [];
-    say(`${items.length} results in ${tookMs} ms. Request ${reply.requestId ?? ''}`);
-    list?.replaceChildren(...items.map(show));
-  } catch (error) {
-    say(messageOf(error));
+  if (receipt) receipt.hidden = true;
+  await (isPaid ? searchPaying(data) : searchOnAccount(data));
+  const asked = new URLSearchParams({
+    q: textOf(data, 'query'),
+    results: textOf(data, 'maxResults'),
+    length: textOf(data, 'maxDescriptionLength'),
+  });
+  history.replaceState(null, '', `?${asked.toString()}`);
+}
+
+function textOf(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+/** The page that answers the form, of which only the reply is taken. */
+async function searchOnAccount(data: FormData): Promise<void> {
+  // Each press is a search of its own; only reloading a reply repeats one.
+  data.set('once', crypto.randomUUID());
+  const body = new URLSearchParams([...data].map(([name]) => [name, textOf(data, name)]));
+  const response = await fetch(location.pathname, { method: 'POST', body });
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const [now, next] = [document.querySelector('#results'), page.querySelector('#results')];
+  if (!now || !next) {
+    location.reload();
+    return;
   }
+  now.replaceWith(next);
+  say('');
 }
 
-async function send(data: FormData, isPaid: boolean): Promise<Response> {
-  const body = JSON.stringify({
-    query: data.get('query'),
-    maxResults: Number(data.get('maxResults')),
-    maxDescriptionLength: Number(data.get('maxDescriptionLength')),
-  });
-  const json = { 'Content-Type': 'application/json' };
-  if (isPaid) return fetchPaying('/search', { method: 'POST', headers: json, body }, say);
-  const key = data.get('key');
-  if (typeof key !== 'string' || key.trim() === '')
-    throw new WalletProblem('Enter an API key, or pay from your wallet.');
-  return fetch('/search', {
-    method: 'POST',
-    headers: { ...json, Authorization: `Bearer ${key.trim()}` },
-    body,
-  });
+interface Reply {
+  readonly detail?: string;
+  readonly result?: {
+    readonly results: readonly { title: string; url: string; description: string }[];
+  };
 }
 
-function show({ title, url, description }: Item): HTMLElement {
+async function searchPaying(data: FormData): Promise<void> {
+  const startedMs = performance.now();
+  const response = await fetchPaying(
+    '/search',
+    {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        query: textOf(data, 'query'),
+        maxResults: Number(textOf(data, 'maxResults')),
+        maxDescriptionLength: Number(textOf(data, 'maxDescriptionLength')),
+      }),
+    },
+    say,
+  );
+  const reply = (await response.json()) as Reply;
+  showReceipt(response);
+  if (!response.ok) {
+    say(`${response.status}: ${reply.detail ?? ''}`);
+    return;
+  }
+  const items = reply.result?.results ?? [];
+  const tookMs = Math.round(performance.now() - startedMs);
+  say(`${items.length} ${items.length === 1 ? 'result' : 'results'} in ${tookMs} ms, paid.`);
+  const list = document.createElement('ol');
+  list.className = 'hits';
+  list.append(...items.map(hit));
+  document.querySelector('#results')?.replaceChildren(list);
+}
+
+function hit({ title, url, description }: { title: string; url: string; description: string }) {
   const item = document.createElement('li');
-  const link = document.createElement('a');
+  const [heading, link] = [document.createElement('h2'), document.createElement('a')];
   link.textContent = title;
   if (/^https?:/.test(url)) link.href = url;
-  link.rel = 'noreferrer';
-  const address = document.createElement('p');
+  link.rel = 'noreferrer nofollow';
+  heading.append(link);
+  const [address, text] = [document.createElement('p'), document.createElement('p')];
   address.className = 'url';
   address.textContent = url;
-  const text = document.createElement('p');
   text.textContent = description;
-  item.append(link, address, text);
+  item.append(heading, address, text);
   return item;
 }
 
-const SHOWN = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'payment-response'];
-
-function showHeaders(response: Response): void {
-  if (!headers) return;
-  const lines = SHOWN.flatMap((name) => {
-    const value = response.headers.get(name);
-    return value === null ? [] : [`${name}: ${value}`];
-  });
-  headers.textContent = [`HTTP ${response.status}`, ...lines].join('\n');
-  headers.hidden = false;
+/** What was paid, as the receipt says it, with a link to the transaction where a chain has pages. */
+function showReceipt(response: Response): void {
+  const shown = decodedReceipt(response);
+  if (!receipt || !shown) return;
+  receipt.replaceChildren(JSON.stringify(shown.receipt, null, 2));
+  if (shown.link !== undefined) {
+    const link = document.createElement('a');
+    [link.href, link.textContent, link.rel] = [shown.link, 'See the transaction', 'noreferrer'];
+    receipt.append('\n\n', link);
+  }
+  receipt.hidden = false;
 }

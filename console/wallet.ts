@@ -132,6 +132,23 @@ const TYPES = {
   ],
 };
 
+/** Where people look at transactions, by CAIP-2 network. */
+const EXPLORERS: Readonly<Record<string, string>> = {
+  'eip155:8453': 'https://basescan.org/tx/',
+  'eip155:84532': 'https://sepolia.basescan.org/tx/',
+};
+
+/** The receipt of a reply (x402's PAYMENT-RESPONSE), and where its transaction can be seen. */
+export function decodedReceipt(response: Response): { receipt: object; link?: string } | undefined {
+  const header = response.headers.get('PAYMENT-RESPONSE');
+  if (header === null) return undefined;
+  const receipt = JSON.parse(atob(header)) as { network?: string; transaction?: string };
+  const explorer = EXPLORERS[receipt.network ?? ''];
+  if (explorer === undefined || !/^0x[0-9a-f]{64}$/i.test(receipt.transaction ?? ''))
+    return { receipt };
+  return { receipt, link: `${explorer}${receipt.transaction ?? ''}` };
+}
+
 /** What went wrong, for a person. */
 export function messageOf(error: unknown): string {
   if (error instanceof WalletProblem) return error.message;

@@ -13,7 +13,8 @@ import { indexCrawl } from './ingest/crawl/crawl.js';
 import { resolveHost } from '../network/checked-lookup.js';
 import { indexJsonl } from './ingest/jsonl-load.js';
 import { indexStarter } from './ingest/starter-load.js';
-import { OpenSearchError, parseOpenSearch } from './engines/opensearch/api.js';
+import { openSearchSetting } from './engines/open.js';
+import { OpenSearchError, parseOpenSearch, placeOf } from './engines/opensearch/api.js';
 import { engineSink } from './ingest/engine-sink.js';
 import { type CommandPorts, IngestError } from './ingest/load.js';
 import { startProgress } from './ingest/progress.js';
@@ -173,11 +174,17 @@ async function fill(command: Fill, args: string[], options: Options): Promise<nu
 
 /** Where pages go: the index directory, or the OpenSearch index that the setting names. */
 function targetOf({ index }: Options): { readonly sink: PageSink; readonly place: string } {
-  const setting = process.env.SEARCH_CORE_OPENSEARCH;
-  const address = setting ? parseOpenSearch(setting) : undefined;
-  const sink = address ? openSearchSink(address) : engineSink(index);
-  const place = address ? `${address.origin}/${address.index}` : index;
-  return { sink: guardedSink(sink, blocklistFile(index)), place };
+  const cluster = clusterOf(process.env);
+  const sink = cluster?.sink ?? engineSink(index);
+  return { sink: guardedSink(sink, blocklistFile(index)), place: cluster?.place ?? index };
+}
+
+/** The OpenSearch index that the settings name, if they name one. */
+function clusterOf(environment: NodeJS.ProcessEnv) {
+  const setting = openSearchSetting(environment);
+  if (!setting) return undefined;
+  const address = parseOpenSearch(setting.url, setting.passwordFile);
+  return { sink: openSearchSink(address, setting.layout), place: placeOf(address) };
 }
 
 async function watch(options: Options): Promise<number> {
@@ -191,14 +198,11 @@ async function watch(options: Options): Promise<number> {
   process.once('disconnect', onSignal);
   const pool = createExtractPool();
   try {
-    const setting = process.env.SEARCH_CORE_OPENSEARCH;
+    const cluster = clusterOf(process.env);
     const report = await watchSources(
       { index, sourcesFile: sources, isOnce: once, timeoutMs: 20_000, bytesMax: 5 * 1024 * 1024 },
       {
-        openSink: (stamp) =>
-          setting
-            ? clusterSink(openSearchSink(parseOpenSearch(setting)))
-            : livingSink(index, stamp),
+        openSink: (stamp) => (cluster ? clusterSink(cluster.sink) : livingSink(index, stamp)),
         isAllowedAddress: options['allow-private'] ? () => true : isPublicAddress,
         resolve: resolveHost,
         nowMs: () => Date.now(),

@@ -74,4 +74,6 @@ export interface EngineStats {
    * absent while all is well.
    */
   readonly problem?: string;
+  /** What an operator wants to know besides, in a few words: how many copies serve. */
+  readonly details?: string;
 }

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { pino } from 'pino';
-import { openEngine } from './engines/open.js';
+import { openEngine, type OpenSearchSetting, openSearchSetting } from './engines/open.js';
 import { blocklistFile, LiveBlocklist } from './ingest/blocked/blocklist.js';
 import { filteredEngine } from './ingest/blocked/filtered-engine.js';
 import { listenOn, parseListen } from './service/listen.js';
@@ -11,8 +11,8 @@ export interface SearchCoreOptions {
   readonly listen: string;
   /** The index directory; one that does not exist yet serves no pages and is not ready. */
   readonly indexDir: string;
-  /** An OpenSearch index to search instead, see `openEngine`. */
-  readonly openSearch?: string | undefined;
+  /** An OpenSearch index to search instead. */
+  readonly openSearch?: OpenSearchSetting | undefined;
   readonly log: ServiceLog;
   /** Worker threads that search; by default one per core. */
   readonly threads?: number;
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   const core = await startSearchCore({
     listen: process.env.SEARCH_CORE_LISTEN ?? '127.0.0.1:4030',
     indexDir: process.env.SEARCH_CORE_INDEX ?? 'data/index',
-    openSearch: process.env.SEARCH_CORE_OPENSEARCH,
+    openSearch: openSearchSetting(process.env),
     log,
   });
   const stop = (signal: string): void => {

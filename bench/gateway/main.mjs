@@ -3,9 +3,10 @@
 // what counts: both sides of each run in turn on the same machine.
 //
 //   npm run bench:gateway -- [--seconds N] [--payers 1,16,64] [--rpc-ms N] [--only PART]
-//     [--searches 100,1000] [--json]
+//     [--searches 100,1000] [--rounds N] [--beside DIR] [--json]
 //
-// PART is rates, payments, channels or gas; --searches are those of each channel whose gas is counted.
+// PART is rates, keyed, payments, channels or gas; --beside names another built checkout, whose
+// keyed searches are measured in turn with these; --searches are those of each channel whose gas is counted.
 //
 // --rpc-ms makes every JSON-RPC answer, of both sides, N milliseconds later (default 0).
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -29,11 +30,13 @@ const { values } = parseArgs({
     'rpc-ms': { type: 'string', default: '0' },
     only: { type: 'string' },
     searches: { type: 'string', default: '100,1000' },
+    rounds: { type: 'string', default: '3' },
+    beside: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
 const seconds = Number(values.seconds);
-const rounds = 3;
+const rounds = Number(values.rounds);
 const say = (text) => values.json || console.log(text);
 
 const { default: autocannon } = await import('autocannon');
@@ -51,11 +54,13 @@ const core = await startModule('../../dist/search-core/main.js', {
   env: { SEARCH_CORE_LISTEN: '127.0.0.1:0', SEARCH_CORE_INDEX: index },
 });
 const ports = { PORT: '0', API_PORT: '0', OPS_PORT: '0', SEARCH_CORE_URL: core.url };
+const { keyedRows } = await import('./keyed.mjs');
 const { channelRows, gasRows } = await import('./channels.mjs');
 const counts = values.payers.split(',').map(Number);
 const surroundings = { folder, ports, core, say };
 const parts = {
   rates,
+  keyed: () => keyedRows({ folder, ports, seconds, rounds, beside: values.beside, say }),
   payments,
   channels: () => channelRows({ ...surroundings, counts, seconds }),
   gas: () =>

@@ -27,9 +27,8 @@ export function startModule(path, { args = [], env = {} } = {}) {
   });
 }
 
-/** Starts the gateway and waits for its banner. */
-export function startGateway(env) {
-  const main = file('../../dist/gateway/main.js');
+/** Starts the gateway, of this checkout unless said otherwise, and waits for its banner. */
+export function startGateway(env, main = file('../../dist/gateway/main.js')) {
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

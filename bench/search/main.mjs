@@ -1,5 +1,6 @@
 // npm run bench:search -- --pages FILE.jsonl[.gz] --queries FILE.json [--grow N] [--node PATH]
-// Builds this project's engine, SQLite FTS5 and LanceDB over the same pages and measures them.
+// Builds this project's engine, SQLite FTS5 and LanceDB over the same pages and measures them;
+// with --engines search-core,opensearch this project's two, on the server that BENCH_OPENSEARCH names.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -7,6 +8,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { grow } from './grow.mjs';
 import { ensureBuilt, ensureInstalled, root } from '../../scripts/steps.mjs';
+
+const WHAT = {
+  top10: 'top 10 with text',
+  candidates: '100 candidates with text',
+  full: 'full answer',
+};
 
 const { values } = parseArgs({
   options: {
@@ -84,7 +91,7 @@ function report() {
           const { p50, p95, p99 } = byClass[one][measure];
           return `${n(p50)} / ${n(p95)} / ${n(p99)}`;
         });
-        const what = kind === 'full' ? 'full answer' : 'top 10 with text';
+        const what = WHAT[kind];
         console.log(cells([`${name}, ${what}`, ...times]));
       }
     }

@@ -47,7 +47,7 @@ async function build() {
     seconds: wall,
     cpuSeconds: cpu / 1000,
     rssMB: megabytes(totals.rssMax),
-    diskMB: megabytes(sizeOf(directory)),
+    diskMB: megabytes(await (engine.diskBytes?.() ?? sizeOf(directory))),
   };
 }
 
@@ -84,7 +84,7 @@ const openedAt = performance.now();
 const opened = await engine.open(directory);
 const openMs = performance.now() - openedAt;
 const classes = {};
-for (const kind of ['top10', 'full']) {
+for (const kind of ['top10', 'candidates', 'full']) {
   if (!opened[kind]) continue;
   classes[kind] = {};
   for (const [name, list] of Object.entries(queries)) {

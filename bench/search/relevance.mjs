@@ -3,6 +3,8 @@
 // Or: -- --pages FILE.jsonl[.gz] --queries FILE.json [--half even|odd]: MRR@10 of each query's target,
 // by class; of the queries at even or odd positions only: choose constants on one half, report the other.
 // --index DIR keeps the index there and uses it again.
+// With --engines search-core,opensearch both at once, by their first 20 results, and how often they agree;
+// BENCH_OPENSEARCH names the server.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     queries: { type: 'string' },
     half: { type: 'string' },
     index: { type: 'string' },
+    engines: { type: 'string' },
   },
 });
 await ensureInstalled();
@@ -79,6 +82,58 @@ async function collection(directory, path) {
   }
 }
 
+/** Both engines: how good each is, and how often they agree. */
+async function compared(directory) {
+  const { agreement, rankAll } = await import('./compare.mjs');
+  const engines = values.engines.split(',');
+  const classes = values.collection ? await judgedQueries(values.collection) : aimedQueries();
+  const all = Object.values(classes).flat();
+  const file = values.collection ? join(values.collection, 'docs.jsonl') : values.pages;
+  const texts = all.map(({ q }) => q);
+  const ranked = await rankAll(engines, directory, () => pagesOf(file), texts);
+  let from = 0;
+  for (const [name, list] of Object.entries(classes)) {
+    const of = (engine) => ranked[engine].slice(from, from + list.length);
+    for (const engine of engines) {
+      const found = of(engine).map((urls, at) => scores(urls, list[at].grades));
+      const by = (key) => mean(found.map((one) => one[key])).toFixed(3);
+      const quality = list[0].grades.size > 0 ? `nDCG@10 ${by('ndcg')}, MRR@10 ${by('mrr')}` : '';
+      const agrees = engine === engines[0] ? undefined : agreement(of(engines[0]), of(engine));
+      const same = agrees ? `; same first ${agrees.first} %, of ten ${agrees.ten} %` : '';
+      console.log(`${name}, ${engine}: ${quality}${same}`);
+    }
+    from += list.length;
+  }
+}
+
+/** The judged queries of a collection, with grades by URL. */
+async function judgedQueries(path) {
+  const urls = new Map();
+  for await (const { id, url } of pagesOf(join(path, 'docs.jsonl'))) urls.set(id, url);
+  const judged = new Map();
+  for (const [query, id, grade] of rows(join(path, 'qrels.tsv'))) {
+    if (!judged.has(query)) judged.set(query, new Map());
+    judged.get(query).set(urls.get(id), Number(grade));
+  }
+  const list = rows(join(path, 'queries.tsv'))
+    .map(([query, q]) => ({ q, grades: judged.get(query) ?? new Map() }))
+    .filter(({ grades }) => [...grades.values()].some((grade) => grade > 0));
+  return { judged: list };
+}
+
+/** Queries by class, each with the page that it was drawn from, if there is one. */
+function aimedQueries() {
+  const isAsked = (_, at) =>
+    values.half === undefined || (at % 2 === 0) === (values.half === 'even');
+  const entries = Object.entries(queriesOf(values.queries)).map(([name, list]) => [
+    name,
+    list
+      .filter(isAsked)
+      .map(({ q, target }) => ({ q, grades: new Map(target ? [[target, 1]] : []) })),
+  ]);
+  return Object.fromEntries(entries);
+}
+
 async function targets(directory, pages, queries) {
   const rank = await search.open(directory, () => pagesOf(pages));
   for (const [name, list] of Object.entries(queriesOf(queries))) {
@@ -103,7 +158,8 @@ async function targets(directory, pages, queries) {
 
 const directory = values.index ?? mkdtempSync(join(tmpdir(), 'search402-relevance-'));
 try {
-  if (values.collection) await collection(directory, values.collection);
+  if (values.engines) await compared(directory);
+  else if (values.collection) await collection(directory, values.collection);
   else if (values.pages && values.queries) await targets(directory, values.pages, values.queries);
   else console.error('usage: npm run bench:relevance -- --collection DIR');
 } finally {

@@ -14,11 +14,13 @@ import { unknownMigrations } from '../../gateway/ground/store/refill.js';
 import { ownVersion } from '../../gateway/ground/version.js';
 import { readConfig } from '../../gateway/wiring/config.js';
 import { MIGRATIONS } from '../../gateway/wiring/migrations.js';
+import { blocklistFile } from '../../search-core/ingest/blocked/blocklist.js';
 import { bookFile } from './book-file.js';
 import { checkChain, checkRules, openRestored } from './checks.js';
 import { syncFolder, writeBackupFile } from './files.js';
 import { copyIndex } from './index-files.js';
 import {
+  BLOCKLIST_FILE,
   BOOKS_FILE,
   CHAIN_FOLDER,
   type Manifest,
@@ -128,6 +130,8 @@ async function write(
     files.push(...copied.files);
     index = copied.index;
   }
+  const blocklist = blocklistFile(indexDir);
+  if (existsSync(blocklist)) await add(BLOCKLIST_FILE, createReadStream(blocklist));
   if (config.chain.kind === 'development') {
     for (const file of DEV_FILES) {
       const place = join(DATA_DIR, file);

@@ -12,6 +12,8 @@ export const UNFINISHED = '.unfinished';
 export const BOOKS_FILE = 'books.jsonl.gz';
 export const SETTINGS_FILE = 'settings.env';
 export const INDEX_FOLDER = 'index';
+/** What was taken down: without it the next load brings it back. */
+export const BLOCKLIST_FILE = 'index.blocklist';
 export const CHAIN_FOLDER = 'chain';
 export const SECRETS_FOLDER = 'secrets';
 

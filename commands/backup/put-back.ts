@@ -7,7 +7,13 @@ import { MIGRATIONS } from '../../gateway/wiring/migrations.js';
 import { checkIndex } from '../../search-core/index/check.js';
 import { bookParts } from './book-file.js';
 import { checkFiles, putBackFile, readBackupFile } from './files.js';
-import { BOOKS_FILE, INDEX_FOLDER, type OpenedBackup, SETTINGS_FILE } from './manifest.js';
+import {
+  BLOCKLIST_FILE,
+  BOOKS_FILE,
+  INDEX_FOLDER,
+  type OpenedBackup,
+  SETTINGS_FILE,
+} from './manifest.js';
 import { BackupRefused } from './refused.js';
 import { checkSettings } from './settings.js';
 
@@ -23,6 +29,7 @@ export const isIn = (parts: ReadonlySet<Part>, name: string): boolean => parts.h
 export function partOf(name: string): Part {
   if (name === BOOKS_FILE) return 'books';
   if (name === SETTINGS_FILE) return 'settings';
+  if (name === BLOCKLIST_FILE) return 'index';
   const [folder = ''] = name.split('/');
   return PARTS.find((part) => part === folder) ?? 'secrets';
 }

@@ -5,6 +5,7 @@ import { readConfig } from '../../gateway/wiring/config.js';
 import { checkRules, openRestored } from './checks.js';
 import { syncFolder } from './files.js';
 import {
+  BLOCKLIST_FILE,
   CHAIN_FOLDER,
   INDEX_FOLDER,
   type OpenedBackup,
@@ -91,6 +92,9 @@ function movesOf(
   return [
     ...(parts.has('index') && holds(INDEX_FOLDER)
       ? [{ from: INDEX_FOLDER, place: at('index') }]
+      : []),
+    ...(parts.has('index') && has(BLOCKLIST_FILE)
+      ? [{ from: BLOCKLIST_FILE, place: at(BLOCKLIST_FILE) }]
       : []),
     ...(parts.has('chain') ? chain : []),
     ...(parts.has('secrets') ? secrets : []),

@@ -47,7 +47,7 @@ export function createApp(parts: AppParts): Express {
   app.get('/readyz/payments', parts.health.readyForPayments);
   app.use('/openapi.json', createCors('GET'));
   app.get('/openapi.json', openApiRoute());
-  app.use(referenceRoutes());
+  app.use(referenceRoutes(parts.homeUrl));
   app.use('/search', createCors('POST'));
   app.post('/search', searchRoute(parts));
   app.all('/search', methodNotAllowed);

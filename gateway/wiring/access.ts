@@ -9,7 +9,7 @@ import {
 import { startHousekeeping } from './housekeeping.js';
 import { openKeys, type Keys } from '../customers/keys/keys.js';
 import { memoryLimits, type Limits } from '../customers/limits/limits.js';
-import { sharedLimits } from '../customers/limits/shared.js';
+import { sharedLimits, type SharedLimits } from '../customers/limits/shared.js';
 import { unpaidWork, type UnpaidWork } from '../customers/limits/unpaid.js';
 import type { SearchParts } from '../search/pipeline.js';
 import type { Store } from '../ground/store/store.js';
@@ -51,10 +51,17 @@ export async function openAccess(
     challengesPerSecond: addressRate,
     paymentsPerSecond: addressRate * 10,
   });
-  const limits = store.engine === 'postgres' ? sharedLimits(store, clock, own) : own;
+  const shared: SharedLimits | undefined = store.isExclusive
+    ? undefined
+    : sharedLimits({ store, clock, gateway: random.uuid() }, own);
+  const limits = shared ?? own;
   await credits.releaseLapsed();
   const housekeeping = startHousekeeping(clock, log);
   housekeeping.every(TURN_MS, 'booking searches', () => credits.turn());
+  if (shared) {
+    housekeeping.every(TURN_MS, 'sharing rates', () => shared.turn());
+    housekeeping.every(LAPSED_EVERY_MS, 'giving back lapsed rates', () => shared.returnLapsed());
+  }
   housekeeping.every(LAPSED_EVERY_MS, 'giving back lapsed holds', () => credits.releaseLapsed());
   housekeeping.every(LAST_USES_EVERY_MS, 'writing times of last use', () => keys.flushLastUses());
   housekeeping.every(REPLIES_EVERY_MS, 'pruning replies', () => replies.prune());

@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import { join } from 'node:path';
 import { Router } from 'express';
 import { createApp } from '../edge/app.js';
 import { frontRoutes } from '../edge/front/routes.js';
@@ -24,7 +23,6 @@ import type { Search } from '../search/pipeline.js';
 import type { Config } from './config.js';
 import type { Ground, Surroundings } from './ground.js';
 import type { Rooms } from './rooms.js';
-import { indexState } from './index-state.js';
 import { packDoor } from './pack-access.js';
 import { mcpAddresses, openToolAccess } from './tool-access.js';
 
@@ -77,10 +75,7 @@ export async function openDoors(
     offer,
     ...(proofs && { didDocument: proofs.document }),
     isReady: async () => (await health.check()).keys,
-    index: indexState(clock, {
-      nodes: core.nodes,
-      ...(config.searchCoreUrls.length === 0 && { indexDir: join(config.DATA_DIR, 'index') }),
-    }),
+    index: parts.index,
   });
   const { refund } = payments;
   const refunds = channelRoutes(

@@ -6,12 +6,13 @@ export function nodeFacts(nodes: readonly SearchNode[]): readonly SearchNodeFact
   const states = nodes.map((node) => ({ name: node.name, ...node.state() }));
   const ahead = Math.max(0, ...states.map(({ index }) => index.generation ?? 0));
   return states.map(({ name, ready, detail, index }) => {
-    const { pages, generation } = index;
+    const { details, pages, generation } = index;
     const problem = detail ?? index.problem;
     return {
       name,
       isReady: ready,
       ...(problem !== undefined && { problem }),
+      ...(details !== undefined && { details }),
       ...(pages !== undefined && { pages }),
       ...(generation !== undefined && { generation, behind: ahead - generation }),
     };

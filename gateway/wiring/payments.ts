@@ -63,6 +63,8 @@ export interface Payments extends Pick<
   readonly inquiry: PaymentInquiry;
   /** A line for each relayer, or for the facilitator, for the operator. */
   figures(): readonly { readonly name: string; readonly value: string }[];
+  /** Hours until gas money runs short; undefined where a facilitator pays for the gas. */
+  runwayHours(): number | undefined;
   health(): PartHealth;
   /** Finishes the settlements under way, at most for so long; the rest is left in the books. */
   stop(deadlineMs: number): Promise<void>;
@@ -202,6 +204,10 @@ export async function openPayments(
         ? channels.search(payment, purchase, signal)
         : searchForTransfer(payment, purchase, signal),
     figures: () => [...figuresOf(settlement.health()), ...(channels?.figures() ?? [])],
+    runwayHours: () => {
+      const { facilitator, runwayHours } = settlement.health();
+      return facilitator ? undefined : runwayHours;
+    },
     health: () => healthOf(settlement),
     stop: async (deadlineMs) => {
       await price.stop();

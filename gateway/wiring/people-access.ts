@@ -1,11 +1,12 @@
 import { Router } from 'express';
 import type { Access } from './access.js';
-import { openAccounts } from '../customers/accounts/manage.js';
+import { openAccounts, type Accounts } from '../customers/accounts/manage.js';
 import { openOperations } from '../customers/accounts/operations.js';
 import { outboxMailer, readOutbox, smtpMailer } from '../customers/people/mail.js';
 import { prunePeople } from '../customers/people/prune.js';
 import { openPeople, type People } from '../customers/people/people.js';
-import { paymentsInFlight, revenueByDay } from '../customers/credits/revenue.js';
+import { moneyByDay, owedSearches, signUpsByDay } from '../customers/credits/morning.js';
+import { paymentsInFlight } from '../customers/credits/revenue.js';
 import { openTeam, type Team } from '../customers/people/team.js';
 import { openWallets, type WalletProof } from '../customers/people/wallets.js';
 import { prolongPack } from '../customers/packs/holders.js';
@@ -16,13 +17,14 @@ import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
 import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
-import type { Figure, OperatorFacts, SearchNodeFacts, WatchFacts } from '../edge/console/parts.js';
+import type { OperatorFacts, SearchNodeFacts, WatchFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { UsdcUnits } from '../ground/domain/units.js';
 import type { Sealing } from '../ground/store/sealing.js';
 import { startHousekeeping } from './housekeeping.js';
 import type { BodyLimits } from '../edge/http/body.js';
 import type { SearchParts } from '../search/pipeline.js';
+import { usdcCost } from '../money/payment/price.js';
 import type { Store } from '../ground/store/store.js';
 
 interface PeopleSettings {
@@ -48,7 +50,11 @@ interface PeopleSettings {
   /** How long the key of a pack works after it was bought or topped up, in milliseconds. */
   readonly packLifetimeMs: number;
   readonly bodyLimits: BodyLimits;
+  /** Where people look at transactions of the chain; absent where nobody can. */
+  readonly explorerUrl?: string;
 }
+
+type KnownToMain = Pick<OperatorFacts, 'figures' | 'index' | 'runwayHours' | 'ethUsd'>;
 
 /** People, teams, usage and the console, with the housekeeping that they need. */
 export interface PeopleAccess {
@@ -61,6 +67,7 @@ export interface PeopleAccess {
   /** Sessions and memberships, for whoever else lets people sign in. */
   readonly people: People;
   readonly team: Team;
+  readonly accounts: Pick<Accounts, 'read'>;
   stop(): Promise<void>;
 }
 
@@ -75,8 +82,8 @@ export async function openPeopleAccess(
   ports: { clock: Clock; random: Random; log: Log; sealing: Sealing },
   money: {
     topUpPayments?: TopUpPayments;
-    /** Lines for the operator's page, about what only `main` knows. */
-    figures?: () => Promise<readonly Figure[]>;
+    /** For the operator's page, what only `main` knows. */
+    operator?: KnownToMain;
     searchNodes?: () => readonly SearchNodeFacts[];
     watch?: () => Promise<WatchFacts | undefined>;
   } = {},
@@ -117,7 +124,8 @@ export async function openPeopleAccess(
     mcp: settings.mcp,
     operatorEmails: settings.operatorEmails,
     operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
-    ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
+    ...(settings.explorerUrl !== undefined && { explorerUrl: settings.explorerUrl }),
+    ...(money.operator && { operator: operatorFacts(store, money.operator) }),
     ...(money.searchNodes && { searchNodes: money.searchNodes }),
     ...(money.watch && { watch: money.watch }),
     warnings: settings.warnings,
@@ -139,6 +147,7 @@ export async function openPeopleAccess(
     meter: meterWith(recorder, clock),
     people,
     team,
+    accounts,
     stop: async () => {
       await housekeeping.stop();
       await recorder.flush();
@@ -147,18 +156,20 @@ export async function openPeopleAccess(
   };
 }
 
-const REVENUE_DAYS = 90;
-
-function operatorFacts(
-  store: Store,
-  clock: Clock,
-  figures: () => Promise<readonly Figure[]>,
-): OperatorFacts {
+function operatorFacts(store: Store, known: KnownToMain): OperatorFacts {
+  const usdE8 = BigInt(Math.round(known.ethUsd * 1e8));
   return {
-    revenue: () => revenueByDay(store, clock.now(), REVENUE_DAYS),
+    ...known,
+    money: async (from) =>
+      (await moneyByDay(store, from)).map(({ gasWei, ...day }) => ({
+        ...day,
+        gas: usdcCost(gasWei, usdE8),
+      })),
+    owed: () => owedSearches(store),
+    signUps: (from) => signUpsByDay(store, from),
     figures: async () => [
       { name: 'Payments in flight', value: String(await paymentsInFlight(store)) },
-      ...(await figures()),
+      ...(await known.figures()),
     ],
   };
 }

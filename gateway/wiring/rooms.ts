@@ -17,6 +17,7 @@ import type { Ground, Surroundings } from './ground.js';
 import { openPackAccess } from './pack-access.js';
 import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
+import { indexState } from './index-state.js';
 import { ownUrl } from './own-url.js';
 import { mcpAddresses } from './tool-access.js';
 import { watchFacts } from './watch-facts.js';
@@ -24,6 +25,12 @@ import { watchFacts } from './watch-facts.js';
 /** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
 const UPSTREAM_SOCKETS_MAX = 256;
+
+/** Where people look at transactions, by chain. */
+const EXPLORERS: Readonly<Record<number, string>> = {
+  8453: 'https://basescan.org',
+  84532: 'https://sepolia.basescan.org',
+};
 
 export type Rooms = Awaited<ReturnType<typeof openRooms>>;
 
@@ -43,6 +50,11 @@ export async function openRooms(
   const paying = { store, chain, packs: packs.packs, publicUrl, metrics, sealing, ...ports };
   const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
+  const index = indexState(clock, {
+    nodes: core.nodes,
+    ...(config.searchCoreUrls.length === 0 && { indexDir: join(config.DATA_DIR, 'index') }),
+  });
+  const explorerUrl = config.chain.kind === 'development' ? undefined : EXPLORERS[chain.chainId];
   const settings = {
     publicUrl,
     mcp: mcpAddresses(config),
@@ -59,6 +71,7 @@ export async function openRooms(
         contractWallets: config.CONTRACT_WALLETS,
       }),
     }),
+    ...(explorerUrl !== undefined && { explorerUrl }),
     priceUnits: config.PRICE_USD,
     packLifetimeMs: packs.lifetimeMs,
     keepsRequests: config.RETENTION,
@@ -66,14 +79,14 @@ export async function openRooms(
   };
   const figures = async () => {
     const stateOf = ({ ready, detail }: PartHealth) => detail ?? (ready ? 'ready' : 'down');
-    const index = { name: 'Search index', value: stateOf(core.health()) };
+    const part = { name: 'Search index', value: stateOf(core.health()) };
     const rpc = { name: 'RPC endpoints', value: stateOf(chain.health()) };
     const { sold, revenue, owed } = await packs.holders.figures();
     const onPacks = [
       { name: 'Packs sold', value: `${sold} for ${formatUsd(revenue)} USDC` },
       { name: 'Searches owed on packs', value: String(owed) },
     ];
-    return [...payments.figures(), rpc, index, ...onPacks];
+    return [...payments.figures(), rpc, part, ...onPacks];
   };
   const people = await stops.keep(
     'people',
@@ -84,13 +97,18 @@ export async function openRooms(
       { ...ports, sealing },
       {
         topUpPayments: payments.topUps,
-        figures,
+        operator: {
+          figures,
+          index,
+          runwayHours: () => payments.runwayHours(),
+          ethUsd: config.ETH_USD,
+        },
         searchNodes: () => nodeFacts(core.nodes),
         watch: () => watchFacts(join(config.DATA_DIR, 'index')),
       },
     ),
   );
-  return { access, packs, payments, people, publicUrl, bodyLimits };
+  return { access, packs, payments, people, publicUrl, bodyLimits, index };
 }
 
 /** The searches: the pipeline for those who pay, and the front page's own. */

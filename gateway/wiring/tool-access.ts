@@ -2,6 +2,7 @@ import { Router, type Request, type RequestHandler } from 'express';
 import type { Access } from './access.js';
 import type { Config } from './config.js';
 import { createGuard, visitorOf } from '../edge/console/guard.js';
+import { playgroundPages } from '../edge/console/playground/routes.js';
 import { sayingRoutes } from '../edge/console/said.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import { startHousekeeping } from './housekeeping.js';
@@ -115,6 +116,9 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
         const isHttps = publicUrl.startsWith('https:');
         const saying = sayingRoutes(sealing, clock, { isHttps });
         router.use('/console', connectionPages(connections, guard, saying));
+        const { accounts } = people;
+        const playing = { ...parts, accounts, priceUnits: config.PRICE_USD };
+        router.use('/console', playgroundPages(playing, guard, saying));
       }
       return router;
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { settledRequests } from '../customers/credits/revenue.js';
+import { settledRequests, settledTransactions } from '../customers/credits/revenue.js';
 import type { TopUpOrder, TopUpPayments } from '../customers/credits/top-up.js';
 import { UNBOUNDED } from '../ground/domain/allowance.js';
 import type { RequestBinding } from '../money/ledger/payment.js';
@@ -41,6 +41,7 @@ export function createTopUpPayments(parts: TopUpPaymentParts): TopUpPayments {
         purchase: () => ({ run: answer }),
       }),
     settled: (requestIds) => settledRequests(store, requestIds),
+    transactions: (requestIds) => settledTransactions(store, requestIds),
   };
 }
 

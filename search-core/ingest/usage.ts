@@ -29,7 +29,7 @@ Options
   --json          print the report as one line of JSON
   --help          this text
 
-SEARCH_CORE_OPENSEARCH=http://[NAME:PASSWORD@]HOST:9200/INDEX fills that index instead of a directory.
+SEARCH_CORE_OPENSEARCH=http://[NAME:PASSWORD@]HOST:9200[,…]/INDEX fills that index instead of a directory.
 
 The old index serves until the new one is complete; a run that fails or is stopped changes nothing.
 jsonl, warc, wet and crawl go on where they were stopped when the same command is run again.

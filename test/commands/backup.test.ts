@@ -18,6 +18,11 @@ import type { Kysely } from 'kysely';
 import { MIGRATIONS } from '../../gateway/wiring/migrations.js';
 import { checkIndex } from '../../search-core/index/check.js';
 import {
+  addToBlocklist,
+  blocklistFile,
+  readBlocklist,
+} from '../../search-core/ingest/blocked/blocklist.js';
+import {
   backUp,
   bookLines,
   copyOf,
@@ -96,6 +101,7 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: SEARCHES }, keyed));
   await fetch(`${service.gatewayUrl}/account`, { headers: { authorization: bearer() } });
   env = { DATA_DIR: service.dataDir, QUOTE_SECRET: SECRET };
+  addToBlocklist(blocklistFile(join(service.dataDir, 'index')), ['gone.example'], 'a test');
   plain = (await backUp(env, join(kept, 'plain'))).folder;
   sealed = (await backUp(env, join(kept, 'sealed'), { keyFile, withSecrets: true })).folder;
 });
@@ -186,6 +192,8 @@ describe('a backup is put back', () => {
     expect(read('sealing.key')).toBe(read('sealing.key', service.dataDir));
     expect(read('restored/settings.env')).toContain(`QUOTE_SECRET=${SECRET}`);
     expect(await checkIndex(join(DATA_DIR, 'index'))).toMatchObject({ ok: true, pages: 3 });
+    // What was taken down stays down.
+    expect(readBlocklist(blocklistFile(join(DATA_DIR, 'index'))).size).toBe(1);
     const again = await backUp({ DATA_DIR }, temporary());
     expect(rowsOf('credit_balances', again.folder)).toEqual(rowsOf('credit_balances', plain));
   });

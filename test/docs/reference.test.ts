@@ -17,7 +17,7 @@ afterAll(() => service.stop());
 test('the page of both faces shows every path and code, and may load from its server alone', async () => {
   const { paths } = openApiDocument() as { paths: object };
   for (const url of [service.gatewayUrl, service.apiUrl]) {
-    const response = await fetch(`${url}/docs`);
+    const response = await fetch(`${url}/docs/api`);
     const page = await response.text();
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -60,7 +60,7 @@ inBrowser('the reference in a real browser', () => {
     page.on('request', (request) => {
       if (!request.url().startsWith(url)) problems.push(`asked for ${request.url()}`);
     });
-    await page.goto(`${url}/docs`);
+    await page.goto(`${url}/docs/api`);
     return page;
   }
   const formOf = (page: Page, operation: string) => page.locator(`#${operation} form`);

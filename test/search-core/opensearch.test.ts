@@ -5,9 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { callOpenSearch, parseOpenSearch } from '../../search-core/engines/opensearch/api.js';
+import { parseOpenSearch } from '../../search-core/engines/opensearch/api.js';
+import { OpenSearchClient } from '../../search-core/engines/opensearch/client.js';
+import { ONE_SHARD } from '../../search-core/engines/opensearch/documents.js';
 import { OpenSearchEngine } from '../../search-core/engines/opensearch/engine.js';
 import { openSearchSink } from '../../search-core/ingest/opensearch-sink.js';
+import { UnavailableError } from '../../search-core/engine.js';
 import { startSearchCore } from '../../search-core/main.js';
 import type { Page } from '../../search-core/page.js';
 import { startFakeOpenSearch } from '../support/fake-opensearch.js';
@@ -46,7 +49,7 @@ describe('an OpenSearch index', () => {
   test('is replaced at once, again and again, and added to in between', async () => {
     const address = parseOpenSearch(await newIndex());
     const engine = new OpenSearchEngine(address);
-    const sink = openSearchSink(address);
+    const sink = openSearchSink(address, ONE_SHARD);
     expect(await sink.replace(stream([page(1, 'red'), page(2, 'red')]))).toMatchObject({
       pages: 2,
     });
@@ -63,7 +66,7 @@ describe('an OpenSearch index', () => {
   test('serves as it was while a replacement is made, and when that fails', async () => {
     const address = parseOpenSearch(await newIndex());
     const engine = new OpenSearchEngine(address);
-    const sink = openSearchSink(address);
+    const sink = openSearchSink(address, ONE_SHARD);
     await sink.replace(stream([page(1, 'red')]));
     const broken = async function* (): AsyncGenerator<Page> {
       yield page(2, 'red');
@@ -98,11 +101,16 @@ describe('an OpenSearch index', () => {
 
 test('search-core serves an OpenSearch index where the setting names one', async () => {
   const url = await newIndex();
-  await openSearchSink(parseOpenSearch(url)).replace(stream([page(1, 'red roses')]));
+  await openSearchSink(parseOpenSearch(url), ONE_SHARD).replace(stream([page(1, 'red roses')]));
   const indexDir = mkdtempSync(join(tmpdir(), 'search-core-'));
   cleanUps.push(() => rmSync(indexDir, { recursive: true }));
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const core = await startSearchCore({ listen: '127.0.0.1:0', indexDir, openSearch: url, log });
+  const core = await startSearchCore({
+    listen: '127.0.0.1:0',
+    indexDir,
+    openSearch: { url, passwordFile: undefined, layout: ONE_SHARD },
+    log,
+  });
   cleanUps.push(() => core.close());
   const reply = await fetch(`${core.url}/search`, {
     method: 'POST',
@@ -113,6 +121,17 @@ test('search-core serves an OpenSearch index where the setting names one', async
   expect((await fetch(`${core.url}/readyz`)).status).toBe(200);
 });
 
+/** Takes connections and says nothing, as a stopped process does; resolves to its address. */
+async function startSilentServer(): Promise<string> {
+  const silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  return `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+}
+
 describe('the address of an OpenSearch index', () => {
   test('has its name and password sent as a header, and nowhere else', async () => {
     const fake = await startFakeOpenSearch();
@@ -120,8 +139,9 @@ describe('the address of an OpenSearch index', () => {
     const address = parseOpenSearch(fake.url.replace('//', '//reader:s%40cret@') + '/pages');
     await new OpenSearchEngine(address).stats();
     const authorization = `Basic ${Buffer.from('reader:s@cret').toString('base64')}`;
-    expect(fake.calls).toEqual([{ line: 'GET /pages/_count', authorization }]);
-    const failed = callOpenSearch(address, 'GET', '/pages/_unknown', { timeoutMs: 5_000 });
+    expect(new Set(fake.calls.map((call) => call.authorization))).toEqual(new Set([authorization]));
+    const client = new OpenSearchClient(address);
+    const failed = client.call('GET', '/pages/_unknown', { timeoutMs: 5_000 });
     await expect(failed).rejects.toThrow(/^GET \/pages\/_unknown answered 404: (?!.*cret)/u);
   });
 
@@ -136,15 +156,26 @@ describe('the address of an OpenSearch index', () => {
   });
 });
 
+test('a search goes to another node of the cluster where one is frozen, and where one is gone', async () => {
+  const fake = await startFakeOpenSearch();
+  cleanUps.push(() => fake.stop());
+  const silent = await startSilentServer();
+  const gone = await startFakeOpenSearch();
+  await gone.stop();
+  const origins = [silent, gone.url, fake.url].join(',');
+  const address = parseOpenSearch(`${origins}/pages`);
+  await openSearchSink(parseOpenSearch(`${fake.url}/pages`), ONE_SHARD).replace(
+    stream([page(1, 'red')]),
+  );
+  const engine = new OpenSearchEngine(address);
+  for (let n = 0; n < 6; n++) expect(await found(engine, 'red')).toEqual(['1']);
+  expect(await engine.stats()).toMatchObject({ pages: 1 });
+});
+
 test('a search that OpenSearch does not answer in time fails instead of finding nothing', async () => {
-  const silent = createServer(() => undefined);
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  cleanUps.push(() => {
-    silent.closeAllConnections();
-    silent.close();
-  });
-  const { port } = silent.address() as AddressInfo;
-  const engine = new OpenSearchEngine(parseOpenSearch(`http://127.0.0.1:${port}/pages`));
+  const engine = new OpenSearchEngine(parseOpenSearch(`${await startSilentServer()}/pages`));
   const request = { query: 'red', maxResults: 1, maxDescriptionLength: 1000 };
-  await expect(engine.search(request, { ...LIMITS, deadlineMs: 50 })).rejects.toThrow(/timeout/iu);
+  await expect(engine.search(request, { ...LIMITS, deadlineMs: 50 })).rejects.toThrow(
+    UnavailableError,
+  );
 });

@@ -12,6 +12,7 @@ import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
 import type { SearchNodeFacts, WatchFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
+import { playgroundPages } from '../../gateway/edge/console/playground/routes.js';
 import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../gateway/ground/domain/units.js';
@@ -127,10 +128,6 @@ export async function openConsoleWorld(
   );
   const connections = openConnections(store, realClock, noTokens);
   const guard = createGuard(people.people, people.team, operatorEmails);
-  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
-  const router = Router()
-    .use('/console', connectionPages(connections, guard, saying))
-    .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,
     keeping: keptOpen,
@@ -143,6 +140,13 @@ export async function openConsoleWorld(
     searchOnCredits: createKeyedSearch(access.credits, { chargesEmpty: true }),
     searchForPayment: noPayments,
   });
+  const saying = sayingRoutes(testSealing, realClock, { isHttps: false });
+  const { accounts } = people;
+  const playing = { ...ports, search, accounts, priceUnits: usdcUnits(50n), publicUrl: url };
+  const router = Router()
+    .use('/console', connectionPages(connections, guard, saying))
+    .use('/console', playgroundPages(playing, guard, saying))
+    .use(people.consoleAndAccount);
   const app = createApp({
     homeUrl: 'http://localhost:4020',
     face: 'gateway',

@@ -31,6 +31,18 @@ export interface SearchBody {
   };
 }
 
+/** A search for numbers of the whole index. */
+export interface StatisticsBody {
+  readonly size: 0;
+  readonly aggs?: {
+    readonly words?: {
+      readonly filters: {
+        readonly filters: Readonly<Record<string, { readonly term: { readonly words: string } }>>;
+      };
+    };
+  };
+}
+
 export interface Definition {
   readonly settings: {
     readonly analysis: {
@@ -43,7 +55,7 @@ export interface Definition {
   };
 }
 
-const FIELDS = ['title_words', 'body_words'];
+const FIELDS = ['title_words', 'body_words', 'words'];
 
 export class FakeIndex {
   meta: object | undefined;
@@ -89,21 +101,27 @@ export class FakeIndex {
     }));
   }
 
-  termVectors({ body_words }: { readonly body_words: string }): object {
-    const terms: Record<string, object> = {};
-    for (const term of this.analyze([body_words]).keys()) {
-      const doc_freq = this.frequency(term);
-      terms[term] = { term_freq: 1, ...(doc_freq > 0 && { doc_freq }) };
-    }
-    const field_statistics = { doc_count: this.visible.length };
-    return { term_vectors: { body_words: { field_statistics, terms } } };
+  statistics({ aggs }: StatisticsBody): object {
+    const average = (field: string): object => {
+      const values = this.visible.map(({ source }) => Number(source[field]));
+      const sum = values.reduce((all, value) => all + value, 0);
+      return { value: values.length === 0 ? null : sum / values.length };
+    };
+    const filters = Object.entries(aggs?.words?.filters.filters ?? {});
+    const buckets = filters.map(([name, { term }]): [string, object] => [
+      name,
+      { doc_count: this.visible.filter(({ words }) => words.get('words')?.has(term.words)).length },
+    ]);
+    return {
+      body: average('body_length'),
+      title: average('title_length'),
+      words: { buckets: Object.fromEntries(buckets) },
+    };
   }
 
-  /** Pages with the term in the field in which most have it. */
+  /** Pages with the term in any field. */
   frequency(term: string): number {
-    const inField = (field: string): number =>
-      this.visible.filter(({ words }) => words.get(field)?.has(term)).length;
-    return Math.max(...FIELDS.map(inField));
+    return this.visible.filter(({ words }) => words.get('words')?.has(term)).length;
   }
 
   /** Words between white space, and at the same position what the patterns capture of them. */

@@ -7,6 +7,7 @@ import {
   FakeIndex,
   type RangeBody,
   type SearchBody,
+  type StatisticsBody,
 } from './fake-opensearch-index.js';
 
 /**
@@ -51,6 +52,27 @@ interface Reply {
   readonly body: object;
 }
 
+/** One shard, which is there. */
+const HEALTH = {
+  status: 'green',
+  active_primary_shards: 1,
+  active_shards: 1,
+  unassigned_shards: 0,
+  initializing_shards: 0,
+};
+
+/** Pages that match, or numbers of the whole index. */
+function search(index: FakeIndex, body: SearchBody | StatisticsBody): object {
+  const reply = { timed_out: false, _shards: { failed: 0 } };
+  const total = { value: index.visible.length };
+  if (body.size > 0) return { ...reply, hits: { hits: bestOf(index, body as SearchBody) } };
+  return {
+    ...reply,
+    hits: { total, hits: [] },
+    aggregations: index.statistics(body as StatisticsBody),
+  };
+}
+
 const OK: Reply = { status: 200, body: { acknowledged: true } };
 
 function answer(
@@ -67,6 +89,7 @@ function answer(
     moveAliases(indexes, (json as { actions: AliasAction[] }).actions);
     return OK;
   }
+  if (pathname.startsWith('/_cluster/health/')) return { status: 200, body: HEALTH };
   if (method === 'PUT' && operation === '') {
     if (index) return { status: 400, body: { error: 'resource_already_exists_exception' } };
     indexes.set(name, new FakeIndex(name, json as Definition));
@@ -94,21 +117,14 @@ function answer(
       const docs = ids.map((_id) => ({ _id, found: index.has(_id) }));
       return { status: 200, body: { docs } };
     }
-    case 'GET _count':
-      return { status: 200, body: { count: index.visible.length } };
+    case 'PUT _settings':
+    case 'POST _flush':
+      return OK;
     case 'POST _search':
-      if ('range' in (json as { query: object }).query) {
+      if ('range' in ((json as { query?: object }).query ?? {})) {
         return { status: 200, body: { hits: { hits: behind(index, json as RangeBody) } } };
       }
-      return {
-        status: 200,
-        body: { timed_out: false, hits: { hits: bestOf(index, json as SearchBody) } },
-      };
-    case 'POST _termvectors':
-      return {
-        status: 200,
-        body: index.termVectors((json as { doc: { body_words: string } }).doc),
-      };
+      return { status: 200, body: search(index, json as SearchBody | StatisticsBody) };
     default:
       return { status: 400, body: { error: `the stand-in does not know ${method} ${target}` } };
   }

@@ -1,14 +1,4 @@
-/** What a gateway asks for one of its shares in a turnover: see `turnover.ts`. */
-export interface Ask {
-  /** Units that are not free: in searches that run, or spent and not yet being booked. */
-  readonly running: number;
-  /** Free units that stay, and may be taken while the turnover is under way. */
-  readonly keep: number;
-  /** Searches that wait for a unit. */
-  readonly waiting: number;
-  /** Free units that this gateway would like to have. */
-  readonly wish: number;
-}
+import type { Ask } from '../../ground/domain/lease-size.js';
 
 /** A share that nobody has taken from for so long is given back, in milliseconds. */
 const IDLE_MS = 5000;

@@ -47,6 +47,18 @@ export interface TopUpPayments {
   pay(call: TopUpCall): Promise<TopUpPayment>;
   /** Of these requests, those whose payment has settled. */
   settled(requestIds: readonly string[]): Promise<readonly string[]>;
+  /** The hashes of the transactions by which they have settled. */
+  transactions(requestIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+/** A top-up that was paid and booked. */
+export interface PaidTopUp {
+  readonly requestId: string;
+  readonly at: Date;
+  readonly amount: UsdcUnits;
+  readonly credits: number;
+  /** Undefined where the books of payments do not say it. */
+  readonly transaction: string | undefined;
 }
 
 type TopUpReply =
@@ -64,6 +76,8 @@ export interface TopUps {
   order(accountId: string, amountUsd: UsdcUnits | undefined): TopUpOrder | Refusal;
   /** Takes the payment and books the credits once, however often it is presented. */
   topUp(call: TopUpCall): Promise<TopUpReply>;
+  /** The newest top-ups of an account that were paid. */
+  paid(accountId: string, count: number): Promise<readonly PaidTopUp[]>;
   /**
    * Books the credits of payments that settled while nobody was there to book them: called
    * every minute. Returns how many.
@@ -170,6 +184,26 @@ export function openTopUps(
       const { transaction, receiptHeader } = payment;
       const reply = { requestId: payment.requestId, transaction, receiptHeader };
       return { kind: 'topped-up', order: booked, ...reply };
+    },
+    async paid(accountId, count) {
+      const rows = await store.read((db: Kysely<AccountTables>) =>
+        db
+          .selectFrom('top_ups')
+          .selectAll()
+          .where('account_id', '=', accountId)
+          .where('granted_at', 'is not', null)
+          .orderBy('created_at', 'desc')
+          .limit(count)
+          .execute(),
+      );
+      const hashes = await payments.transactions(rows.map(({ request_id }) => request_id));
+      return rows.map((row) => ({
+        requestId: row.request_id,
+        at: new Date(Number(row.granted_at ?? row.created_at)),
+        amount: usdcUnits(row.amount),
+        credits: Number(row.credits),
+        transaction: hashes.get(row.request_id),
+      }));
     },
     async recover() {
       const open = await store.read((db: Kysely<AccountTables>) =>

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { leaseSize, type Ask } from '../../ground/domain/lease-size.js';
 import type { AccountTables } from './schema.js';
-import type { Ask } from './share.js';
 
 /** Searches of one key that are booked together. */
 export interface BookingLine {
@@ -49,8 +49,6 @@ export interface AccountTurned {
   readonly credits: Turned;
   /** In the order of the turn's. */
   readonly budgets: readonly Turned[];
-  /** Searches that could not be charged, because the lease had lapsed and the credits were gone. */
-  readonly lost: number;
 }
 
 /** Who takes turns, and until when its shares are its own. */
@@ -93,29 +91,40 @@ export async function takeTurn(
   const lines = chargeable(dueLines, available + mine);
   const charged = sum(lines);
   const own = shareOut(turn.credits, available + mine - charged, leases, OWN, holder);
-  await bookTransfers(tx, accountId, booking?.id ?? '', lines, holder.now);
-  await moveBalance(tx, accountId, {
-    available: mine - charged - own.units,
-    held: own.units - mine,
-    spent: charged,
-  });
-  await writeLease(tx, accountId, OWN, own, mine, holder);
-  if (own.isAsking && !turn.isRecalling) await recallOthers(tx, accountId, OWN, holder);
-
-  const shares = [];
+  const usedNow = [];
+  const shares: { pool: Pool; before: number; share: ShareOut }[] = [
+    { pool: OWN, before: mine, share: own },
+  ];
   for (const { keyId, month, budget, ask } of budgets) {
     const pool = { keyId, month };
     const before = unitsOf(leases, pool, holder.gateway);
     const used = await usedOf(tx, keyId, month);
     const spent = sum(lines.filter((line) => line.keyId === keyId && line.budgetMonth === month));
     const share = shareOut(ask, budget - used + before - spent, leases, pool, holder);
-    await setUsed(tx, keyId, month, used, Math.max(0, used - before + spent + share.units));
-    await writeLease(tx, accountId, pool, share, before, holder);
-    if (share.isAsking && !turn.isRecalling) await recallOthers(tx, accountId, pool, holder);
-    shares.push(turnedOf(share, leases, pool, turn, holder));
+    shares.push({ pool, before, share });
+    usedNow.push({ keyId, month, used, after: Math.max(0, used - before + spent + share.units) });
   }
-  const credits = turnedOf(own, leases, OWN, turn, holder);
-  return { credits, budgets: shares, lost: sum(dueLines) - charged };
+
+  const recalls = turn.isRecalling ? [] : shares.filter(({ share }) => share.isAsking);
+  const change = { available: mine - charged - own.units, held: own.units - mine, spent: charged };
+  // Whoever writes more than its own leases holds the balance's row first: so nobody waits in a circle.
+  const isAlone = own.units === mine && charged === 0 && recalls.length === 0;
+  if (!isAlone || usedNow.some(({ used, after }) => used !== after)) {
+    await moveBalance(tx, accountId, change);
+  }
+  await bookTransfers(tx, accountId, booking?.id ?? '', lines, holder.now);
+  for (const { keyId, month, used, after } of usedNow) {
+    await setUsed(tx, keyId, month, used, after);
+  }
+  for (const { pool, before, share } of shares) {
+    await writeLease(tx, accountId, pool, share, before, holder);
+  }
+  for (const { pool } of recalls) await recallOthers(tx, accountId, pool, holder);
+  const [credits, ...rest] = shares.map(({ pool, share }) =>
+    turnedOf(share, leases, pool, turn, holder),
+  );
+  if (!credits) throw new Error('an account without its own share');
+  return { credits, budgets: rest };
 }
 
 interface ShareOut {
@@ -126,35 +135,23 @@ interface ShareOut {
   readonly isRecallOpen: boolean;
 }
 
-/**
- * How large a share becomes where `there` is what it can be made of. Whoever waits is served first.
- * What is taken beyond that is at most half of what is left, divided among those who have shares:
- * so leases become smaller as the end comes near, down to the single units that are waited for.
- */
 function shareOut(
-  { running, keep, waiting, wish }: Ask,
+  ask: Ask,
   there: number,
   leases: readonly Lease[],
   pool: Pool,
   { gateway }: Holder,
 ): ShareOut {
-  const others = leases.filter((lease) => isIn(lease, pool) && lease.gateway !== gateway);
+  const others = leases.filter((lease) => isIn(lease, pool) && lease.gateway !== gateway).length;
   const own = leases.find((lease) => isIn(lease, pool) && lease.gateway === gateway);
   const isRecalled = own?.isRecalled ?? false;
-  // Below zero where the lease had lapsed and others have taken what it held.
-  const left = Math.max(0, there - running - keep);
-  const stored = isRecalled
-    ? 0
-    : Math.min(wish, keep + Math.floor(left / (2 * (others.length + 1))));
-  const more = Math.min(left, Math.max(0, Math.max(stored, waiting) - keep));
-  const units = Math.max(0, Math.min(there, running + keep + more));
-  const isShort = units - running < waiting;
+  const units = leaseSize(ask, { there, others, isRecalled });
   return {
     units,
-    isAsking: isShort && others.length > 0,
+    isAsking: units - ask.running < ask.waiting && others > 0,
     isRecalled,
     // What is still free here is given back by the next turn.
-    isRecallOpen: isRecalled && keep > waiting,
+    isRecallOpen: isRecalled && ask.keep > ask.waiting,
   };
 }
 
@@ -258,7 +255,6 @@ export async function moveBalance(
   change: { available: number; held: number; spent: number },
 ): Promise<void> {
   const { available, held, spent } = change;
-  if (available === 0 && held === 0 && spent === 0) return;
   await tx
     .updateTable('credit_balances')
     .set((set) => ({
@@ -299,7 +295,10 @@ export async function setUsed(
     .execute();
 }
 
-/** Writes a share down, and with it that its gateway lives. */
+/**
+ * Writes a share down, and with it that its gateway lives. A share that was there is updated and not
+ * inserted again: if it has been given back meanwhile, that is a conflict, and the turn runs anew.
+ */
 async function writeLease(
   tx: Kysely<AccountTables>,
   accountId: string,
@@ -308,10 +307,24 @@ async function writeLease(
   before: number,
   { gateway, now, leaseMs }: Holder,
 ): Promise<void> {
-  if (units === 0) {
-    if (before === 0) return;
+  const state = {
+    units,
+    is_recalled: isRecallOpen ? 1n : 0n,
+    lapses_at: sql<bigint>`${now} + ${sql.val(BigInt(leaseMs))}`,
+  };
+  if (before === 0) {
+    if (units === 0) return;
+    const place = { account_id: accountId, key_id: keyId, month, gateway };
     await tx
-      .deleteFrom('credit_leases')
+      .insertInto('credit_leases')
+      .values({ ...place, ...state })
+      .execute();
+    return;
+  }
+  if (units > 0) {
+    await tx
+      .updateTable('credit_leases')
+      .set(state)
       .where('account_id', '=', accountId)
       .where('key_id', '=', keyId)
       .where('month', '=', BigInt(month))
@@ -319,17 +332,12 @@ async function writeLease(
       .execute();
     return;
   }
-  const state = {
-    units,
-    is_recalled: isRecallOpen ? 1n : 0n,
-    lapses_at: sql<bigint>`${now} + ${sql.val(BigInt(leaseMs))}`,
-  };
   await tx
-    .insertInto('credit_leases')
-    .values({ account_id: accountId, key_id: keyId, month, gateway, ...state })
-    .onConflict((conflict) =>
-      conflict.columns(['account_id', 'key_id', 'month', 'gateway']).doUpdateSet(state),
-    )
+    .deleteFrom('credit_leases')
+    .where('account_id', '=', accountId)
+    .where('key_id', '=', keyId)
+    .where('month', '=', BigInt(month))
+    .where('gateway', '=', gateway)
     .execute();
 }
 

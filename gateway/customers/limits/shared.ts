@@ -1,160 +1,191 @@
-import { sql, type Kysely } from 'kysely';
-import { Batcher } from '../../ground/domain/batcher.js';
+import type { Kysely } from 'kysely';
 import type { Clock } from '../../ground/domain/ports.js';
-import type { Store } from '../../ground/store/store.js';
+import { storeNow } from '../../ground/store/now.js';
+import { StoreUnavailable, type Store } from '../../ground/store/store.js';
 import { limited, type Admission, type RateState } from './admission.js';
 import type { LimitedCaller, Limits } from './limits.js';
+import { RateLease, WINDOW_MS } from './rate-lease.js';
+import { lapsedRates, recalledRates, returnRates, takeRateTurn } from './rate-turns.js';
 import type { LimitTables } from './schema.js';
 
-const WINDOW_MS = 1000;
-/** Requests that one statement decides together. */
-const BATCH_MAX = 256;
-/** Subjects whose batcher is kept; an idle one is made again when it is needed. */
-const SUBJECTS_MAX = 20_000;
-/** Rows of one insert. */
-const SLOTS_PER_INSERT = 500;
+/** A gateway that did not take a turn for so long is dead: others give its leases back. */
+const LEASE_MS = 8000;
+/** Turns in one transaction. */
+const BATCH_MAX = 64;
+/** Turns that one request waits for at most. */
+const ASKED_MAX = 10;
 
-/**
- * The database's clock in Unix milliseconds; unlike `now()` it goes on within a transaction. What
- * is written is rounded up and what it is compared with down, so that a slot is never early.
- */
-const NOW = sql<bigint>`cast(floor(extract(epoch from clock_timestamp()) * 1000) as bigint)`;
-const STAMP = sql<bigint>`cast(ceil(extract(epoch from clock_timestamp()) * 1000) as bigint)`;
+/** Limits that several gateways share: what has to be done for them beside the requests. */
+export interface SharedLimits extends Limits {
+  /** Resizes this gateway's leases, and gives back what others need: called four times a second. */
+  turn(): Promise<void>;
+  /** Gives back what dead gateways had on lease. Returns how many leases that were. */
+  returnLapsed(): Promise<number>;
+}
 
+/** Whose rate it is, and who that is to its caller. */
 interface Subject {
-  readonly batcher: Batcher<null, Claim>;
-  slots: number;
-}
-
-interface Claim {
-  readonly isAdmitted: boolean;
-  readonly remaining: number;
+  readonly name: string;
+  readonly limit: number;
+  readonly who: string;
 }
 
 /**
- * Rates that several gateways share through PostgreSQL. A rate of N is N slots; whoever takes one
- * may search, and it can be taken again a second later. However many gateways ask, no second holds
- * more than N. Requests that wait together share a statement, and what this gateway alone has
- * admitted already in the last second is refused without asking.
+ * Rates that several gateways share through the database. Each has a part of a rate on lease and
+ * admits from memory; only a request that finds no free slot waits for a turn, in which the lease
+ * becomes larger. However many gateways there are, no second holds more than the rate.
  *
- * A key with a rate of its own takes a slot of that first; when its account has none left, the
- * key's slot stays taken for that second.
- *
- * @param own this gateway's own limits: its addresses, and the first look at every account.
+ * @param own this gateway's own limits, of addresses.
  */
-export function sharedLimits(store: Store, clock: Clock, own: Limits): Limits {
-  const subjects = new Map<string, Subject>();
+export function sharedLimits(
+  parts: { readonly store: Store; readonly clock: Clock; readonly gateway: string },
+  own: Limits,
+): SharedLimits {
+  const { store, clock, gateway } = parts;
+  const leases = new Map<string, RateLease>();
+  const due = new Set<RateLease>();
+  let running: Promise<void> | undefined;
 
-  const subjectOf = (name: string, limit: number): Subject => {
-    const known = subjects.get(name);
-    subjects.delete(name);
-    const subject = known?.slots === limit ? known : newSubject(store, clock, name, limit);
-    subjects.set(name, subject);
-    if (subjects.size > SUBJECTS_MAX) {
-      const [oldest] = subjects.keys();
-      if (oldest !== undefined) subjects.delete(oldest);
-    }
-    return subject;
+  const leaseOf = ({ name, limit }: Subject): RateLease => {
+    const lease = leases.get(name) ?? new RateLease(name, limit, clock.monotonicMs());
+    lease.limit = limit;
+    leases.set(name, lease);
+    return lease;
   };
-  const claim = async (name: string, limit: number, who: string): Promise<Admission> => {
-    const { isAdmitted, remaining } = await subjectOf(name, limit).batcher.submit(null);
-    const rate: RateState = {
-      policy: 'search',
-      limit,
-      windowSeconds: WINDOW_MS / 1000,
-      remaining,
-      resetSeconds: 1,
-    };
-    return isAdmitted ? { kind: 'admitted', rate } : limited(rate, WINDOW_MS, who);
+
+  const takeTurns = async (batch: readonly RateLease[]): Promise<void> => {
+    const startedMs = clock.monotonicMs();
+    const turns = batch.map((lease) => ({ lease, ask: lease.begin(startedMs) }));
+    const holder = { gateway, now: storeNow(store, clock), leaseMs: LEASE_MS };
+    const outcomes = await store.write(async (tx: Kysely<LimitTables>) => {
+      const taken = [];
+      for (const { lease, ask } of turns) {
+        const { subject, limit } = lease;
+        taken.push(await takeRateTurn(tx, { subject, limit, ask }, holder));
+      }
+      return taken;
+    });
+    for (const [index, { lease, ask }] of turns.entries()) {
+      const outcome = outcomes[index];
+      if (!outcome) throw new Error('a turn without an outcome');
+      lease.end(ask, outcome, startedMs);
+      // Never two of one rate: each would overwrite what the other has on lease.
+      if (lease.isIdle(startedMs) && !due.has(lease)) leases.delete(lease.subject);
+    }
+  };
+
+  /** Rejects for all who wait when a turn cannot be taken; the next request tries again. */
+  const work = async () => {
+    try {
+      while (due.size > 0) {
+        await new Promise<void>((resolve) => clock.defer(resolve));
+        // In one order everywhere, so that two gateways on one database don't wait in a circle.
+        const batch = [...due].sort(bySubject).slice(0, BATCH_MAX);
+        for (const lease of batch) due.delete(lease);
+        await takeTurns(batch);
+      }
+    } finally {
+      due.clear();
+      running = undefined;
+    }
+  };
+  const turnSoon = (lease: RateLease): Promise<void> => {
+    if (leases.get(lease.subject) === lease) due.add(lease);
+    return (running ??= work());
+  };
+
+  /** Admits by all or by none; otherwise says which of them have no slot free. */
+  const decide = (subjects: readonly Subject[], nowMs: number): Admission | readonly Subject[] => {
+    const found = subjects.map((subject) => ({ subject, lease: leaseOf(subject) }));
+    const lacking = found.filter(({ lease }) => lease.free(nowMs) < 1);
+    if (lacking.length > 0) return lacking.map(({ subject }) => subject);
+    for (const { lease } of found) lease.take(nowMs);
+    const states = found.map(({ lease }) => stateOf(lease, nowMs));
+    const rate = states.reduce((least, one) => (one.remaining < least.remaining ? one : least));
+    return { kind: 'admitted', rate };
+  };
+  const refuseBy = (subject: Subject): Admission =>
+    limited(
+      { ...stateOf(leaseOf(subject), clock.monotonicMs()), remaining: 0 },
+      WINDOW_MS,
+      subject.who,
+    );
+
+  /** Asks for slots until there are some, or none are to be had. */
+  const askAndDecide = async (
+    subjects: readonly Subject[],
+    lacking: readonly Subject[],
+  ): Promise<Admission> => {
+    for (let missing = lacking, asked = 1; ; asked += 1) {
+      const nowMs = clock.monotonicMs();
+      const hopeless = missing.find((subject) => !leaseOf(subject).mayAsk(nowMs));
+      if (hopeless || asked > ASKED_MAX) return refuseBy(hopeless ?? missing[0] ?? ANYONE);
+      const turns = missing.map((subject) => {
+        const lease = leaseOf(subject);
+        lease.wait(nowMs);
+        return turnSoon(lease);
+      });
+      await Promise.all(turns);
+      // Somebody who came later may have been faster; then it asks again.
+      const decided = decide(subjects, clock.monotonicMs());
+      if (!isLacking(decided)) return decided;
+      missing = decided;
+    }
   };
 
   return {
     ...own,
-    async admit(caller: LimitedCaller) {
-      const first = await own.admit(caller);
-      if (first.kind === 'limited') return first;
-      const { account, key } = caller;
-      if (key.ratePerSecond !== null) {
-        const byKey = await claim(`key ${key.id}`, key.ratePerSecond, 'This key');
-        if (byKey.kind === 'limited') return byKey;
-      }
-      return claim(account.id, account.ratePerSecond, 'Your account');
+    admit(caller) {
+      const subjects = subjectsOf(caller);
+      const nowMs = clock.monotonicMs();
+      const decided = decide(subjects, nowMs);
+      return isLacking(decided) ? askAndDecide(subjects, decided) : Promise.resolve(decided);
+    },
+    async turn() {
+      if (leases.size === 0) return;
+      const recalled = await store.read((db: Kysely<LimitTables>) => recalledRates(db, gateway));
+      const nowMs = clock.monotonicMs();
+      const needed = [...leases.values()].filter(
+        (lease) => lease.isDue(nowMs) || recalled.includes(lease.subject),
+      );
+      await Promise.all(needed.map(turnSoon)).catch(unlessAway);
+    },
+    async returnLapsed() {
+      const now = storeNow(store, clock);
+      const lapsed = await store.read((db: Kysely<LimitTables>) =>
+        lapsedRates(db, now).limit(1).execute(),
+      );
+      if (lapsed.length === 0) return 0;
+      return store.write((tx: Kysely<LimitTables>) => returnRates(tx, now));
     },
   };
 }
 
-function newSubject(store: Store, clock: Clock, name: string, limit: number): Subject {
-  let made: Promise<void> | undefined;
-  const batcher = new Batcher<null, Claim>(
-    async (items) => {
-      made ??= makeSlots(store, name, limit);
-      await made.catch((error: unknown) => {
-        made = undefined; // tried again by the next batch
-        throw error;
-      });
-      return claimSlots(store, name, limit, items.length);
-    },
-    (task) => clock.defer(task),
-    BATCH_MAX,
-  );
-  return { batcher, slots: limit };
+const ANYONE: Subject = { name: '', limit: 1, who: 'Your account' };
+
+const isLacking = (decided: Admission | readonly Subject[]): decided is readonly Subject[] =>
+  Array.isArray(decided);
+
+function subjectsOf({ account, key }: LimitedCaller): readonly Subject[] {
+  const whole = { name: account.id, limit: account.ratePerSecond, who: 'Your account' };
+  if (key.ratePerSecond === null) return [whole];
+  return [{ name: `key ${key.id}`, limit: key.ratePerSecond, who: 'This key' }, whole];
 }
 
-async function makeSlots(store: Store, subject: string, limit: number): Promise<void> {
-  for (let from = 0; from < limit; from += SLOTS_PER_INSERT) {
-    const count = Math.min(SLOTS_PER_INSERT, limit - from);
-    const rows = Array.from({ length: count }, (_, index) => ({
-      subject,
-      slot: from + index,
-      used_at: 0,
-    }));
-    await store.write((tx: Kysely<LimitTables>) =>
-      tx
-        .insertInto('rate_slots')
-        .values(rows)
-        .onConflict((conflict) => conflict.columns(['subject', 'slot']).doNothing())
-        .execute(),
-    );
-  }
+function stateOf(lease: RateLease, nowMs: number): RateState {
+  return {
+    policy: 'search',
+    limit: lease.limit,
+    windowSeconds: WINDOW_MS / 1000,
+    remaining: lease.remaining(nowMs),
+    resetSeconds: 1,
+  };
 }
 
-/** Takes up to `wanted` free slots. A slot that another gateway is taking right now is passed by. */
-async function claimSlots(
-  store: Store,
-  subject: string,
-  limit: number,
-  wanted: number,
-): Promise<readonly Claim[]> {
-  const { taken, free } = await store.write(async (tx: Kysely<LimitTables>) => {
-    const chosen = tx
-      .selectFrom('rate_slots')
-      .select('slot')
-      .where('subject', '=', subject)
-      .where('slot', '<', limit)
-      .where('used_at', '<=', sql<bigint>`${NOW} - ${sql.lit(WINDOW_MS)}`)
-      .limit(wanted)
-      .forUpdate()
-      .skipLocked();
-    const rows = await tx
-      .with('chosen', () => chosen)
-      .updateTable('rate_slots')
-      .from('chosen')
-      .set({ used_at: STAMP })
-      .where('rate_slots.subject', '=', subject)
-      .whereRef('rate_slots.slot', '=', 'chosen.slot')
-      .returning('rate_slots.slot')
-      .execute();
-    const left = await tx
-      .selectFrom('rate_slots')
-      .select(({ fn }) => fn.countAll<bigint>().as('count'))
-      .where('subject', '=', subject)
-      .where('slot', '<', limit)
-      .where('used_at', '<=', sql<bigint>`${NOW} - ${sql.lit(WINDOW_MS)}`)
-      .executeTakeFirstOrThrow();
-    return { taken: rows.length, free: Number(left.count) };
-  });
-  return Array.from({ length: wanted }, (_, index) => ({
-    isAdmitted: index < taken,
-    remaining: index < taken ? free + (taken - 1 - index) : 0,
-  }));
+/** The store says itself when the database is away. */
+function unlessAway(error: unknown): void {
+  if (!(error instanceof StoreUnavailable)) throw error;
 }
+
+const bySubject = (a: RateLease, b: RateLease) =>
+  a.subject < b.subject ? -1 : a.subject > b.subject ? 1 : 0;

@@ -1,11 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import type { Store } from '../../ground/store/store.js';
-import type { AccountTables } from '../credits/schema.js';
-import { monthOf } from '../credits/month.js';
+import type { KeyTables } from '../keys/schema.js';
 import { percentilesOf, type Percentiles } from './percentiles.js';
 import type { UsageTables } from './schema.js';
 
-type Tables = UsageTables & AccountTables;
+type Tables = UsageTables & KeyTables;
 
 /** From the hour of `from` until before `to`. */
 export interface Range {
@@ -31,7 +30,7 @@ export interface QueryCount {
 /** What the console's pages show beyond plain counts. */
 export interface UsageInsight {
   keyDays(accountId: string, range: Range): Promise<readonly KeyDay[]>;
-  /** Credits that each key with a budget has used in the calendar month (UTC) of `now`. */
+  /** Credits that each key has spent in the calendar month (UTC) of `now`, until a second ago. */
   usedThisMonth(accountId: string, now: number): Promise<ReadonlyMap<string, number>>;
   /** How long searches took: of one account, or of all where `accountId` is left out. */
   percentiles(range: Range, accountId?: string): Promise<Percentiles | undefined>;
@@ -76,13 +75,14 @@ export function usageInsight(store: Store): UsageInsight {
       }));
     },
     async usedThisMonth(accountId, now) {
+      const today = new Date(now);
+      const from = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), 1));
       const rows = await store.read((db: Kysely<Tables>) =>
-        db
-          .selectFrom('key_months')
-          .innerJoin('api_keys', 'api_keys.id', 'key_months.key_id')
-          .select(['key_months.key_id', 'key_months.used'])
-          .where('api_keys.account_id', '=', accountId)
-          .where('key_months.month', '=', BigInt(monthOf(now)))
+        hours(db, { from, to: new Date(now + 1) })
+          .select(['key_id', sql<bigint>`cast(sum(credits) as bigint)`.as('used')])
+          .where('account_id', '=', accountId)
+          .groupBy('key_id')
+          .limit(ROWS_MAX)
           .execute(),
       );
       return new Map(rows.map(({ key_id, used }) => [key_id, Number(used)]));
@@ -163,6 +163,7 @@ export function usageInsight(store: Store): UsageInsight {
           .select('usage_callers.key_id')
           .where('usage_callers.account_id', '=', accountId)
           .where('api_keys.id', 'is', null)
+          .where('usage_callers.key_id', 'like', 'oauth:%')
           .executeTakeFirst(),
       );
       return row !== undefined;

@@ -26,6 +26,7 @@ const NAMES = [
   'geist-mono.woff2',
   'check-steps.js',
   'connect-check.js',
+  'connect-key.js',
   'console.js',
   'dialogs.js',
   'charts.js',

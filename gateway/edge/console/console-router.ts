@@ -12,7 +12,6 @@ import { operatorPage } from './pages/operator.js';
 import { operatorAccountPages } from './pages/operator-account.js';
 import { operatorWatchPage } from './pages/operator-watch.js';
 import { partsPage } from './pages/parts-page.js';
-import { playgroundPage } from './pages/playground.js';
 import { profilePages } from './pages/profile.js';
 import { requestPages } from './pages/requests.js';
 import { signUpPages } from './pages/sign-up.js';
@@ -48,7 +47,6 @@ export function consoleRouter(parts: ConsoleParts): Router {
   keyPages(router, parts, guard);
   usagePages(router, parts, guard);
   requestPages(router, parts, guard);
-  playgroundPage(router, parts, guard);
   connectPage(router, parts, guard);
   billingPages(router, parts, guard);
   teamPages(router, parts, guard);

@@ -5,7 +5,7 @@ import type { OutboxMail } from '../../customers/people/mail.js';
 import type { People } from '../../customers/people/people.js';
 import type { Team } from '../../customers/people/team.js';
 import type { Wallets } from '../../customers/people/wallets.js';
-import type { RevenueDay } from '../../customers/credits/revenue.js';
+import type { MoneyDay, OwedSearches } from '../../customers/credits/morning.js';
 import type { TopUps } from '../../customers/credits/top-up.js';
 import type { UsageInsight } from '../../customers/usage/insight.js';
 import type { UsageReport } from '../../customers/usage/report.js';
@@ -28,6 +28,8 @@ export interface ConsoleParts {
   readonly saying: RequestHandler;
   /** Absent where no payments are taken. */
   readonly topUps?: TopUps;
+  /** Where people look at transactions: `https://basescan.org`; absent on a development chain. */
+  readonly explorerUrl?: string;
   /** Of one credit, in atomic USDC. */
   readonly priceUnits: UsdcUnits;
   /** Where searches go, for the examples: `https://search.example`. */
@@ -56,11 +58,25 @@ export interface Figure {
   readonly value: string;
 }
 
+/** A day of money, with its gas in dollars. */
+export interface MoneyOn extends Omit<MoneyDay, 'gasWei'> {
+  readonly gas: UsdcUnits;
+}
+
 /** What the operator watches besides accounts. */
 export interface OperatorFacts {
-  /** Revenue of the last days, newest first, from both kinds of caller, in atomic USDC. */
-  revenue(): Promise<readonly RevenueDay[]>;
-  /** Payments in flight, relayer balances, the search index. */
+  /** What was earned and spent on each day since then, oldest first. */
+  money(from: Date): Promise<readonly MoneyOn[]>;
+  owed(): Promise<OwedSearches>;
+  /** New accounts by the days since the Unix epoch. */
+  signUps(from: Date): Promise<ReadonlyMap<number, number>>;
+  /** What search-core holds, as far as it can be told. */
+  index(): Promise<{ readonly pages: number; readonly changedAt?: Date } | undefined>;
+  /** Hours until gas money runs short; Infinity without any use, undefined without relayers. */
+  runwayHours(): number | undefined;
+  /** Dollars for 1 ETH, by which gas is counted. */
+  readonly ethUsd: number;
+  /** Payments in flight, relayer balances, channels, packs. */
   figures(): Promise<readonly Figure[]>;
 }
 
@@ -98,6 +114,8 @@ export interface SearchNodeFacts {
   readonly isReady: boolean;
   /** Why it gets none, or serves an older commit. */
   readonly problem?: string;
+  /** Shards and copies, where its index is spread over a cluster. */
+  readonly details?: string;
   readonly pages?: number;
   readonly generation?: number;
   /** Commits that it is behind the node that is furthest. */

@@ -1,7 +1,7 @@
 /** What came of a search on the front page, as a part of it. */
 import type { SearchResponse, SearchResultItem } from '../../../search-core/contract.js';
-import { queryWords } from '../../../search-core/contract.js';
 import { html, type Html } from '../console/html.js';
+import { bareWords, marked } from '../console/ui/hits.js';
 import type { FreeReply } from '../../search/free.js';
 
 /** A search that was made here: its words, its outcome, and how long it took. */
@@ -45,7 +45,7 @@ function results(
     </p>`;
   }
   const tookMs = Math.max(1, Math.round(searchMetadata.executionTime * 1000));
-  const words = new Set(queryWords(query.toLowerCase()).map(bare));
+  const words = new Set(bareWords(query));
   return html`<p class="took">
       ${items.length === 1 ? '1 result' : `${items.length} results`} in ${tookMs} ms
     </p>
@@ -68,12 +68,3 @@ function result({ title, url, description }: SearchResultItem, words: ReadonlySe
 }
 
 const cut = (text: string) => text.slice(0, text.lastIndexOf(' ', SHOWN_LENGTH));
-
-const bare = (word: string) => word.replace(/^\P{L}+|[^\p{L}\p{N}]+$/gu, '');
-
-/** The text with the words of the query marked. */
-function marked(text: string, words: ReadonlySet<string>): readonly (Html | string)[] {
-  return text
-    .split(/([\p{L}\p{N}]+)/u)
-    .map((part) => (words.has(part.toLowerCase()) ? html`<mark>${part}</mark>` : part));
-}

@@ -100,7 +100,11 @@ function searchPart({ facts, free, query }: FrontView): Html {
       />
       <button>Search</button>
       <p id="left">${leftText(free)}</p>
+      <button type="submit" id="pay" name="by" value="wallet" hidden>
+        Pay $${facts.priceUsd} with your wallet
+      </button>
     </form>
+    <p id="paid" class="said" role="status" hidden></p>
     ${terms}`;
 }
 

@@ -7,6 +7,8 @@ export interface IndexFacts {
   readonly pages?: number | undefined;
   /** Grows with every commit; nodes of one index that have the same one find the same. */
   readonly generation?: number | undefined;
+  /** How many shards and copies there are, where its index is spread over a cluster. */
+  readonly details?: string | undefined;
   /** Why it serves an older commit than the last. */
   readonly problem?: string | undefined;
 }
@@ -14,6 +16,7 @@ export interface IndexFacts {
 const factsSchema = z.object({
   pages: z.int().min(0).optional(),
   generation: z.int().min(0).optional(),
+  details: z.string().max(1000).optional(),
   problem: z.string().max(1000).optional(),
 });
 

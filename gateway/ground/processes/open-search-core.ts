@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Log } from '../domain/ports.js';
 import { type SearchNodes, watchNodes } from './search-nodes.js';
-import { startSearchCoreProcess } from './search-core.js';
+import { clusterSettings, startSearchCoreProcess } from './search-core.js';
 
 const CLI = fileURLToPath(new URL('../../../search-core/cli.js', import.meta.url));
 
 /**
  * Finds the search-cores that the settings name, or starts one of its own over `indexDir`, which is
- * filled with the starter pages when it does not exist yet.
+ * filled with the starter pages when it does not exist yet, or over the OpenSearch index that the
+ * environment names.
  */
 export async function openSearchCore(options: {
   urls: readonly string[];
@@ -19,7 +20,9 @@ export async function openSearchCore(options: {
   log: Log;
 }): Promise<SearchNodes> {
   if (options.urls.length > 0) return watchNodes(options.urls, options);
-  if (!existsSync(options.indexDir)) await buildStarterIndex(options.indexDir, options.log);
+  const isOnCluster = clusterSettings().SEARCH_CORE_OPENSEARCH !== undefined;
+  if (!isOnCluster && !existsSync(options.indexDir))
+    await buildStarterIndex(options.indexDir, options.log);
   const core = await startSearchCoreProcess(options);
   const watched = await watchNodes([core.url], options);
   return {

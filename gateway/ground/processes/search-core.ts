@@ -63,6 +63,14 @@ export async function startSearchCoreProcess(options: {
   };
 }
 
+/** The settings of an OpenSearch index, which search-core reads itself. */
+export function clusterSettings(): Readonly<Record<string, string>> {
+  const entries = Object.entries(process.env).flatMap(([name, value]) =>
+    name.startsWith('SEARCH_CORE_OPENSEARCH') && value ? [[name, value] as const] : [],
+  );
+  return Object.fromEntries(entries);
+}
+
 interface Launched {
   readonly process: ChildProcess;
   readonly url: string;
@@ -78,6 +86,8 @@ function launch(
     env: {
       PATH: process.env.PATH,
       NODE_OPTIONS: process.env.NODE_OPTIONS,
+      NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS,
+      ...clusterSettings(),
       SEARCH_CORE_LISTEN: listen,
       SEARCH_CORE_INDEX: options.indexDir,
       LOG_LEVEL: options.logLevel,

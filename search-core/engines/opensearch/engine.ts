@@ -1,36 +1,22 @@
-import { titleText } from '../../analyze/address.js';
 import type { SearchRequest } from '../../contract.js';
+import type { Change, Engine, EngineStats, SearchLimits, SearchOutcome } from '../../engine.js';
 import type { Page } from '../../page.js';
-import { cleanTitle } from '../../passage/clean.js';
-import { Describer } from '../../passage/describe.js';
-import { distinctResults } from '../../query/distinct.js';
-import { parseQuery, type Query, withoutPhrases } from '../../query/parse.js';
-import { inverseDocumentFrequency } from '../../rank/bm25f.js';
-import { PHRASE_PAGES_MIN } from '../../rank/rerank.js';
-import type {
-  Change,
-  Engine,
-  EngineStats,
-  PhraseUse,
-  SearchLimits,
-  SearchOutcome,
-} from '../../engine.js';
-import { callOpenSearch, type OpenSearchAddress, OpenSearchError } from './api.js';
-import { documentOf, idOf, INDEX } from './documents.js';
-import { addressesBody, frequenciesBody, searchBody } from './queries.js';
+import { type OpenSearchAddress, OpenSearchError } from './api.js';
+import { BulkSender } from './bulk.js';
+import { type CallOptions, type Method, OpenSearchClient, type OpenSearchReply } from './client.js';
+import { documentOf, idOf, indexBody, type Layout, ONE_SHARD } from './documents.js';
+import { addressesBody } from './queries.js';
 import * as replies from './replies.js';
+import { OpenSearchSearcher } from './searcher.js';
 
 /** For calls that change or describe the index. */
 const CALL_TIMEOUT_MS = 60_000;
-/** OpenSearch ends a search at its deadline by itself; so much later nobody waits any more. */
-const GRACE_MS = 500;
-/** UTF-16 code units in one `_bulk` call, and of changes that wait for a commit. */
-const BULK_LENGTH_MAX = 4_000_000;
+/** For what readiness asks: it says what it knows rather than wait. */
+const STATS_TIMEOUT_MS = 1_000;
+/** UTF-16 code units of changes that wait for a commit. */
 const PENDING_LENGTH_MAX = 128_000_000;
 /** Pages that one `_mget` call asks for. */
 const IDS_MAX = 1_000;
-/** Copies of a shard may differ in their deleted pages: the same one is asked again. */
-const PREFERENCE = 'preference=search-core';
 
 /**
  * An OpenSearch index behind the port. Changes wait in this process until the commit, which sends
@@ -41,68 +27,20 @@ export class OpenSearchEngine implements Engine {
   /** Changes since the last commit, by URL; null deletes. */
   private pending = new Map<string, Page | null>();
   private pendingLength = 0;
+  private readonly client: OpenSearchClient;
+  private readonly searcher: OpenSearchSearcher;
+  private asked: Promise<EngineStats> | undefined;
 
-  constructor(private readonly address: OpenSearchAddress) {}
-
-  async search(request: SearchRequest, { deadlineMs }: SearchLimits): Promise<SearchOutcome> {
-    const query = parseQuery(request.query);
-    const timeoutMs = deadlineMs + GRACE_MS;
-    const [found, weights] = await Promise.all([
-      this.find(query, request, deadlineMs),
-      query.terms.length === 0 ? new Map<string, number>() : this.weights(query, timeoutMs),
-    ]);
-    const describer = new Describer(query.terms, weights);
-    const items = found.pages.map(({ url, title, text }) => ({
-      title: cleanTitle(title, url),
-      url,
-      description: describer.describe(
-        titleText({ url, title }),
-        text,
-        request.maxDescriptionLength,
-      ),
-    }));
-    return {
-      results: distinctResults(items, request.maxResults),
-      metrics: {
-        ended: found.isTimedOut ? 'deadline' : 'complete',
-        phrases: found.phrases,
-        postings: 0,
-      },
-    };
+  constructor(
+    private readonly address: OpenSearchAddress,
+    private readonly layout: Layout = ONE_SHARD,
+  ) {
+    this.client = new OpenSearchClient(address);
+    this.searcher = new OpenSearchSearcher(this.client, address.index);
   }
 
-  /** The best pages: those that hold the phrases, and others behind them where they are too few. */
-  private async find(
-    query: Query,
-    request: SearchRequest,
-    deadlineMs: number,
-  ): Promise<replies.Hits & { readonly phrases: PhraseUse }> {
-    const held = await this.matching(query, request, deadlineMs);
-    if (query.phrases.length === 0) return { ...held, phrases: 'none' };
-    const isEnough = held.pages.length >= PHRASE_PAGES_MIN;
-    if (isEnough || held.isTimedOut) return { ...held, phrases: 'required' };
-    const more = await this.matching(withoutPhrases(query), request, deadlineMs);
-    const urls = new Set(held.pages.map(({ url }) => url));
-    const others = more.pages.filter(({ url }) => !urls.has(url));
-    return { pages: [...held.pages, ...others], isTimedOut: more.isTimedOut, phrases: 'preferred' };
-  }
-
-  private async matching(
-    query: Query,
-    request: SearchRequest,
-    deadlineMs: number,
-  ): Promise<replies.Hits> {
-    if (query.terms.length === 0) return { pages: [], isTimedOut: false };
-    const found = await this.call(
-      'POST',
-      `_search?search_type=dfs_query_then_fetch&${PREFERENCE}`,
-      {
-        body: searchBody(query, request, deadlineMs),
-        timeoutMs: deadlineMs + GRACE_MS,
-        expected: [404],
-      },
-    );
-    return found.status === 404 ? { pages: [], isTimedOut: false } : replies.parseHits(found.body);
+  search(request: SearchRequest, limits: SearchLimits): Promise<SearchOutcome> {
+    return this.searcher.search(request, limits);
   }
 
   apply(changes: readonly Change[]): Promise<void> {
@@ -120,37 +58,63 @@ export class OpenSearchEngine implements Engine {
   }
 
   async commit(): Promise<void> {
-    // 400: it is there already.
-    await this.call('PUT', '', { body: INDEX, expected: [400] });
-    const { generation, nextOrder } = await this.notes();
-    let order = nextOrder;
-    let lines: string[] = [];
-    let length = 0;
-    const send = async (): Promise<void> => {
-      if (lines.length > 0) await this.bulk(`${lines.join('\n')}\n`);
-      lines = [];
-      length = 0;
-    };
-    for (const [url, page] of this.pending) {
-      const _id = idOf(url);
-      const action = page ? [{ index: { _id } }, documentOf(page, order++)] : [{ delete: { _id } }];
-      const text = action.map((line) => JSON.stringify(line)).join('\n');
-      if (length + text.length > BULK_LENGTH_MAX) await send();
-      lines.push(text);
-      length += text.length;
-    }
-    await send();
-    const _meta: replies.Notes = { generation: generation + 1, nextOrder: order };
-    await this.call('PUT', '_mapping', { body: { _meta } });
-    await this.call('POST', '_refresh');
+    await this.load([...this.pending]);
     this.forget();
   }
 
-  async stats(): Promise<EngineStats> {
-    const count = await this.call('GET', '_count', { expected: [404] });
-    if (count.status === 404) return { pages: 0, generation: 0 };
-    const { generation } = await this.notes();
-    return { pages: replies.parseCount(count.body), generation };
+  /** Sends changes as they come, a page or null for each URL, and makes them searchable at the end. */
+  async load(
+    changes: Iterable<[string, Page | null]> | AsyncIterable<[string, Page | null]>,
+  ): Promise<void> {
+    // 400: it is there already.
+    await this.call('PUT', '', { body: indexBody(this.layout), expected: [400] });
+    const { generation, nextOrder } = await this.notes();
+    let order = nextOrder;
+    const sender = new BulkSender((lines) => this.bulk(lines));
+    for await (const [url, page] of changes) {
+      const id = idOf(url);
+      const action = page
+        ? [{ index: { _id: id } }, documentOf(page, order++)]
+        : [{ delete: { _id: id } }];
+      await sender.add({ id, lines: action.map((line) => JSON.stringify(line)).join('\n') });
+    }
+    await sender.finish();
+    const _meta: replies.Notes = { generation: generation + 1, nextOrder: order };
+    await this.call('PUT', '_mapping', { body: { _meta } });
+    await this.call('POST', '_refresh');
+    this.searcher.forget();
+  }
+
+  /** Asked once however many wait for it, and answered within a second, whatever the cluster does. */
+  stats(): Promise<EngineStats> {
+    this.asked ??= this.look().finally(() => {
+      this.asked = undefined;
+    });
+    return this.asked;
+  }
+
+  private async look(): Promise<EngineStats> {
+    const options = { timeoutMs: STATS_TIMEOUT_MS, expected: [404] };
+    const health = `/_cluster/health/${this.address.index}?timeout=0s`;
+    try {
+      const [found, notes, copies] = await Promise.all([
+        this.call('POST', '_search', { ...options, body: { size: 0, track_total_hits: true } }),
+        this.call('GET', '_mapping', options),
+        // 408: the index has not the copies that were waited for, and its state all the same.
+        this.client.call('GET', health, { ...options, expected: [404, 408] }),
+      ]);
+      if (found.status === 404) return { pages: 0, generation: 0 };
+      const { generation } = replies.parseNotes(notes.body);
+      const { pages, lostShards } = replies.parseTotal(found.body);
+      const { shards, serving, wanted } = replies.parseHealth(copies.body);
+      const details = `${shards} shards, ${serving} of ${wanted} copies serve`;
+      if (lostShards === 0) return { pages, generation, details };
+      const problem = `${lostShards} shards have no copy that answers`;
+      return { pages, generation: 0, details, problem };
+    } catch (error) {
+      if (!(error instanceof OpenSearchError)) throw error;
+      return { pages: 0, generation: 0, problem: `OpenSearch: ${error.message}` };
+    }
   }
 
   /** Those of `urls` whose page the index holds, committed or not. */
@@ -196,22 +160,6 @@ export class OpenSearchEngine implements Engine {
     this.pendingLength = 0;
   }
 
-  /** Each word's inverse document frequency, for choosing passages. */
-  private async weights(query: Query, timeoutMs: number): Promise<ReadonlyMap<string, number>> {
-    const reply = await this.call('POST', `_termvectors?${PREFERENCE}`, {
-      body: frequenciesBody(query),
-      timeoutMs,
-      expected: [404],
-    });
-    if (reply.status === 404) return new Map();
-    const { pages, frequencies } = replies.parseFrequencies(reply.body);
-    const entries = query.terms.map((term): [string, number] => [
-      term,
-      inverseDocumentFrequency(pages, Math.min(pages, frequencies.get(term) ?? 0)),
-    ]);
-    return new Map(entries);
-  }
-
   private async notes(): Promise<replies.Notes> {
     return replies.parseNotes((await this.call('GET', '_mapping')).body);
   }
@@ -224,16 +172,12 @@ export class OpenSearchEngine implements Engine {
 
   /** A call on the index, or on `path` within it. */
   private call(
-    method: 'GET' | 'POST' | 'PUT',
+    method: Method,
     path: string,
-    options: {
-      readonly body?: object | string;
-      readonly timeoutMs?: number;
-      readonly expected?: readonly number[];
-    } = {},
-  ): ReturnType<typeof callOpenSearch> {
+    options: Partial<CallOptions> = {},
+  ): Promise<OpenSearchReply> {
     const { index } = this.address;
-    return callOpenSearch(this.address, method, path === '' ? `/${index}` : `/${index}/${path}`, {
+    return this.client.call(method, path === '' ? `/${index}` : `/${index}/${path}`, {
       timeoutMs: CALL_TIMEOUT_MS,
       ...options,
     });

@@ -1,5 +1,3 @@
-import type { SearchRequest } from '../../contract.js';
-import { FURTHER_MAX } from '../../query/distinct.js';
 import type { Query } from '../../query/parse.js';
 import { NEARNESS_WEIGHT } from '../../rank/rerank.js';
 
@@ -9,16 +7,13 @@ const FIELDS = ['title_words^3', 'body_words'];
 const SLOP = 5;
 
 /**
- * The body of a `_search`. Every phrase must be there, else any word will do. Title and body are
- * scored as one field (`cross_fields`: Lucene's BM25 with k1 1.2 and b 0.75, document frequencies
- * of both), each pair of neighbouring words adds a sloppy phrase, whose weight falls with the
- * distance and falls more for reversed words.
+ * The body of a `_search` for the pages that may be the best. Every phrase must be there, else any
+ * word will do. Title and body are scored as one field (`cross_fields`: Lucene's BM25 with k1 1.2 and b 0.75,
+ * document frequencies of both), each pair of neighbouring words adds a sloppy phrase, whose weight falls with the
+ * distance and falls more for reversed words. That is near to this project's own formula, by which
+ * the pages are put in order afterwards.
  */
-export function searchBody(
-  { terms, phrases }: Query,
-  { maxResults }: SearchRequest,
-  timeoutMs: number,
-): object {
+export function candidatesBody({ terms, phrases }: Query, size: number, timeoutMs: number): object {
   const words = { type: 'cross_fields', operator: 'or', query: terms.join(' '), fields: FIELDS };
   const phrase = (list: readonly string[], more: object = {}): object => ({
     multi_match: { type: 'phrase', query: list.join(' '), fields: FIELDS, ...more },
@@ -28,11 +23,11 @@ export function searchBody(
     return next === undefined || next === term ? [] : [[term, next]];
   });
   return {
-    size: maxResults + FURTHER_MAX,
+    size,
     timeout: `${Math.max(1, Math.floor(timeoutMs))}ms`,
     track_total_hits: false,
     sort: [{ _score: 'desc' }, { order: 'asc' }],
-    _source: ['url', 'title', 'text'],
+    _source: ['url', 'title', 'text', 'order'],
     query: {
       bool: {
         must: [{ multi_match: words }],
@@ -56,15 +51,18 @@ export function addressesBody(after: number): object {
   };
 }
 
-/** The body of a `_termvectors` that asks how many pages hold each word. */
-export function frequenciesBody({ terms }: Query): object {
+/** The body of a `_search` that asks how many pages there are, how long, and how many hold each word. */
+export function statisticsBody(terms: readonly string[]): object {
+  const filters = Object.fromEntries(
+    terms.map((term, at) => [String(at), { term: { words: term } }]),
+  );
   return {
-    doc: { body_words: terms.join(' ') },
-    fields: ['body_words'],
-    term_statistics: true,
-    field_statistics: true,
-    positions: false,
-    offsets: false,
-    payloads: false,
+    size: 0,
+    track_total_hits: true,
+    aggs: {
+      body: { avg: { field: 'body_length' } },
+      title: { avg: { field: 'title_length' } },
+      ...(terms.length > 0 && { words: { filters: { filters } } }),
+    },
   };
 }

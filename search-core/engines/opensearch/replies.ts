@@ -1,25 +1,42 @@
 /** The parts of OpenSearch's replies that are used, parsed: what is not there throws. */
 import type { Page } from '../../page.js';
+import type { Averages } from '../../rank/bm25f.js';
 import { z } from 'zod';
 
 const HITS = z.object({
   timed_out: z.boolean(),
+  _shards: z.object({ failed: z.number() }),
   hits: z.object({
     hits: z.array(
-      z.object({ _source: z.object({ url: z.string(), title: z.string(), text: z.string() }) }),
+      z.object({
+        _source: z.object({
+          url: z.string(),
+          title: z.string(),
+          text: z.string(),
+          order: z.number(),
+        }),
+      }),
     ),
   }),
 });
 
+/** A page that was found, and its place among equals. */
+export interface Hit extends Page {
+  readonly order: number;
+}
+
 /** A `_search`: the pages in order, and whether time ran out. */
 export interface Hits {
-  readonly pages: readonly Page[];
+  readonly pages: readonly Hit[];
   readonly isTimedOut: boolean;
+  /** Shards that no node could answer for. */
+  readonly lostShards: number;
 }
 
 export function parseHits(body: unknown): Hits {
-  const { timed_out: isTimedOut, hits } = HITS.parse(body);
-  return { isTimedOut, pages: hits.hits.map(({ _source }) => _source) };
+  const { timed_out: isTimedOut, hits, _shards } = HITS.parse(body);
+  const pages = hits.hits.map(({ _source }) => _source);
+  return { isTimedOut, lostShards: _shards.failed, pages };
 }
 
 const ADDRESSES = z.object({
@@ -33,27 +50,74 @@ export function parseAddresses(body: unknown): { readonly url: string; readonly 
   return ADDRESSES.parse(body).hits.hits.map(({ _source }) => _source);
 }
 
-const FREQUENCIES = z.object({
-  term_vectors: z.object({
-    body_words: z
-      .object({
-        field_statistics: z.object({ doc_count: z.number() }),
-        terms: z.record(z.string(), z.object({ doc_freq: z.number().default(0) })),
-      })
+const TOTAL = z.object({
+  _shards: z.object({ failed: z.number() }),
+  hits: z.object({ total: z.object({ value: z.number() }) }),
+});
+
+/** A `_search` for no page: how many there are. */
+export function parseTotal(body: unknown): { readonly pages: number; readonly lostShards: number } {
+  const { hits, _shards } = TOTAL.parse(body);
+  return { pages: hits.total.value, lostShards: _shards.failed };
+}
+
+const average = z.object({ value: z.number().nullable() });
+const STATISTICS = z.object({
+  hits: z.object({ total: z.object({ value: z.number() }) }),
+  aggregations: z.object({
+    body: average,
+    title: average,
+    words: z
+      .object({ buckets: z.record(z.string(), z.object({ doc_count: z.number() })) })
       .optional(),
   }),
 });
 
-/** A `_termvectors`: pages in all, and pages with each word, of one shard. */
-export function parseFrequencies(body: unknown): {
+/** What a statistics search found: pages, average lengths of at least 1, and pages with each term. */
+export interface Statistics extends Averages {
   readonly pages: number;
-  readonly frequencies: ReadonlyMap<string, number>;
-} {
-  const words = FREQUENCIES.parse(body).term_vectors.body_words;
-  const entries = Object.entries(words?.terms ?? {});
+  readonly frequencies: readonly number[];
+}
+
+export function parseStatistics(body: unknown, terms: number): Statistics {
+  const { hits, aggregations } = STATISTICS.parse(body);
+  const { words, body: inBody, title } = aggregations;
   return {
-    pages: Math.max(0, words?.field_statistics.doc_count ?? 0),
-    frequencies: new Map(entries.map(([term, { doc_freq }]) => [term, doc_freq])),
+    pages: hits.total.value,
+    averageBody: Math.max(1, inBody.value ?? 1),
+    averageTitle: Math.max(1, title.value ?? 1),
+    frequencies: Array.from(
+      { length: terms },
+      (_, at) => words?.buckets[String(at)]?.doc_count ?? 0,
+    ),
+  };
+}
+
+const HEALTH = z.object({
+  active_primary_shards: z.number(),
+  active_shards: z.number(),
+  unassigned_shards: z.number(),
+  initializing_shards: z.number(),
+  status: z.enum(['green', 'yellow', 'red']),
+});
+
+/** A `_cluster/health` of one index. */
+export interface Copies {
+  readonly status: 'green' | 'yellow' | 'red';
+  readonly shards: number;
+  /** Copies of shards that serve, and that should. */
+  readonly serving: number;
+  readonly wanted: number;
+}
+
+export function parseHealth(body: unknown): Copies {
+  const health = HEALTH.parse(body);
+  const missing = health.unassigned_shards + health.initializing_shards;
+  return {
+    status: health.status,
+    shards: health.active_primary_shards,
+    serving: health.active_shards,
+    wanted: health.active_shards + missing,
   };
 }
 
@@ -86,10 +150,6 @@ const MULTIPLE = z.object({ docs: z.array(z.object({ _id: z.string(), found: z.b
 /** An `_mget`: the ids that were found. */
 export function parseFound(body: unknown): string[] {
   return MULTIPLE.parse(body).docs.flatMap(({ _id, found }) => (found ? [_id] : []));
-}
-
-export function parseCount(body: unknown): number {
-  return z.object({ count: z.number() }).parse(body).count;
 }
 
 const BULK = z.object({

@@ -242,6 +242,21 @@ describe.each(ENGINES)('on %s', (name) => {
     expect(isHeld(await holdOne(credits, account))).toBe(true);
   });
 
+  test('a lease that is renewed and given back at the same moment leaves the books right', async () => {
+    const account = await givenAccount(store, { credits: 1000 });
+    const [holder, other] = [gateway(), gateway()];
+    await warmUp(holder, account);
+    for (let rounds = 0; rounds < 20; rounds += 1) {
+      clock.move(2500);
+      await Promise.all([search(holder, account), search(holder, account)]);
+      await holder.turn();
+      await lapse(account);
+      clock.move(2500);
+      await Promise.all([holder.turn(), other.releaseLapsed()]);
+      expect(await other.reconcile()).toEqual([]);
+    }
+  });
+
   test('a gateway that slept through its lease charges what it can, and never more than there is', async () => {
     const account = await givenAccount(store, { credits: 60 });
     const asleep = gateway();

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
-import { paymentsInFlight, revenueByDay } from '../../../gateway/customers/credits/revenue.js';
+import {
+  moneyByDay,
+  owedSearches,
+  signUpsByDay,
+} from '../../../gateway/customers/credits/morning.js';
+import {
+  paymentsInFlight,
+  settledTransactions,
+} from '../../../gateway/customers/credits/revenue.js';
+import { usageInsight } from '../../../gateway/customers/usage/insight.js';
 import { toCsv } from '../../../gateway/customers/usage/csv.js';
 import type { PeopleTables } from '../../../gateway/customers/people/schema.js';
 import { usageRecorder, type UsageRecorder } from '../../../gateway/customers/usage/recorder.js';
@@ -165,6 +174,56 @@ describe.each(ENGINES)('on %s', (name) => {
     expect(row).toMatchObject({ searches: 1, credits: 1 });
   });
 
+  test('what was searched is counted for keys, for all accounts, and by its words', async () => {
+    record('ok', 4);
+    record('ok', 40);
+    record('upstream_error');
+    const other = await givenAccount(store);
+    await recorder.flush();
+    const insight = usageInsight(store);
+    const day = Math.floor(clock.now() / DAY_MS);
+    expect(await insight.keyDays(account, range)).toEqual([{ keyId: ownKey.id, day, searches: 3 }]);
+    expect(await insight.keyDays(other, range)).toEqual([]);
+    expect(await insight.percentiles(range, account)).toEqual({ p50: 5, p95: 50, p99: 50 });
+    expect(await insight.percentiles(range, other)).toBeUndefined();
+    expect((await insight.refusals(range)).map(({ code }) => code)).toContain('upstream_error');
+    const queries = await insight.topQueries('all', 100);
+    expect(queries.map(({ query }) => query)).toContain('a query');
+    expect(await insight.hasToolClient(account)).toBe(false);
+    record('ok', 7, { id: 'oauth:client', name: 'Editor', createdBy: null });
+    await recorder.flush();
+    expect(await insight.hasToolClient(account)).toBe(true);
+  });
+
+  test('requests are found by outcome, by words whatever signs they have, and page by page', async () => {
+    const [good, bad] = [record('ok'), record('upstream_error')];
+    await recorder.flush();
+    const report = usageReport(store);
+    const idsOf = async (filter: object) =>
+      (await report.requests(account, { count: 10, ...filter })).map(({ id }) => id);
+    expect(await idsOf({ outcome: 'ok' })).toEqual([good]);
+    expect(await idsOf({ outcome: 'refused' })).toEqual([bad]);
+    expect((await idsOf({ text: 'A QUERY' })).sort()).toEqual([good, bad].sort());
+    expect(await idsOf({ text: '%' })).toEqual([]);
+    expect(await idsOf({ keyId: 'another' })).toEqual([]);
+    expect(await idsOf({ slowerThanMs: 1_000_000 })).toEqual([]);
+    expect(await idsOf({ count: 1, offset: 1 })).toHaveLength(1);
+    expect(await idsOf({ offset: 2 })).toEqual([]);
+  });
+
+  test('accounts by the day of their sign-up, and the searches that they are owed', async () => {
+    const before = await owedSearches(store);
+    const signUps = async () =>
+      [...(await signUpsByDay(store, new Date(0))).values()].reduce((sum, one) => sum + one, 0);
+    const opened = await signUps();
+    await givenAccount(store, { credits: 1000 });
+    expect(await owedSearches(store)).toEqual({
+      ...before,
+      onAccounts: before.onAccounts + 1000,
+    });
+    expect(await signUps()).toBe(opened + 1);
+  });
+
   test('single requests are kept for seven days, their counts for good', async () => {
     const id = record('ok');
     await recorder.flush();
@@ -177,30 +236,82 @@ describe.each(ENGINES)('on %s', (name) => {
     expect(await usageReport(store).read(account, range, 'day')).toHaveLength(1);
   });
 
-  test('revenue by day tells paid searches from top-ups', async () => {
+  test('money by day tells paid searches from top-ups, leaves deposits out, and adds up the gas', async () => {
     const settledAt = Date.UTC(2026, 10, 20, 12);
+    let bought = '';
     await store.write(async (tx: Kysely<Books>) => {
       const [search, topUp, open] = [
         payment('50', settledAt),
         payment('5000000', settledAt),
         payment('50', null),
       ];
-      await tx.insertInto('payments').values([search, topUp, open]).execute();
+      const deposit = { ...payment('9000000', settledAt), deposit: '{}' };
+      const hashed = { ...topUp, transaction_hash: '0xabc' };
+      await tx.insertInto('payments').values([search, hashed, open, deposit]).execute();
+      bought = topUp.request_id;
+      await tx.insertInto('intents').values(INTENT).execute();
+      const cost = { gas_used: '100000', gas_price: '5000000', publishing_fee: '7000' };
+      const mined = { hash: '0x1', mined_at: settledAt, ...cost };
+      const replaced = { hash: '0x2', mined_at: null, gas_used: null, gas_price: null };
+      await tx
+        .insertInto('transactions')
+        .values([
+          { ...TRANSACTION, ...mined },
+          { ...TRANSACTION, ...replaced, publishing_fee: null },
+        ])
+        .execute();
       const order = { credits: 100_000, amount: 5_000_000, created_at: settledAt };
       await tx
         .insertInto('top_ups')
         .values({ request_id: topUp.request_id, account_id: account, ...order })
         .execute();
     });
-    expect(await revenueByDay(store, clock.now(), 30)).toEqual([
-      { day: '2026-11-20', payments: 50n, topUps: 5_000_000n, packs: 0n },
+    expect(await moneyByDay(store, new Date(settledAt - 1))).toEqual([
+      {
+        day: Math.floor(settledAt / DAY_MS),
+        single: 50n,
+        credits: 5_000_000n,
+        channels: 0n,
+        gasWei: 100_000n * 5_000_000n + 7000n,
+      },
     ]);
+    expect(await moneyByDay(store, new Date(settledAt + 1))).toEqual([]);
+    expect(await settledTransactions(store, [bought])).toEqual(new Map([[bought, '0xabc']]));
     expect(await paymentsInFlight(store)).toBe(1);
   });
 });
 
+const DAY_MS = 24 * 3600 * 1000;
+
+const INTENT = {
+  id: 'intent',
+  chain_id: 8453,
+  relayer: '0x',
+  relayer_nonce: 0,
+  purpose: 'transfer',
+  call_to: '0x',
+  call_data: Buffer.of(),
+  gas_limit: '1',
+  created_at: 0,
+};
+const TRANSACTION = {
+  intent_id: 'intent',
+  raw: Buffer.of(),
+  max_fee_per_gas: '1',
+  max_priority_fee_per_gas: '1',
+  signed_at: 0,
+};
+
 interface Books {
-  payments: ReturnType<typeof payment>;
+  intents: typeof INTENT;
+  transactions: typeof TRANSACTION & {
+    hash: string;
+    mined_at: number | null;
+    gas_used: string | null;
+    gas_price: string | null;
+    publishing_fee: string | null;
+  };
+  payments: ReturnType<typeof payment> & { deposit?: string; transaction_hash?: string };
   top_ups: {
     request_id: string;
     account_id: string;

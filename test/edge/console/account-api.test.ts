@@ -33,6 +33,7 @@ const topUpPayments: TopUpPayments = {
       receiptHeader: 'receipt',
     });
   },
+  transactions: () => Promise.resolve(new Map()),
   settled: (ids) => Promise.resolve(ids.filter((id) => later.has(id))),
 };
 const later = new Set<string>();

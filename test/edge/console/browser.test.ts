@@ -1,3 +1,4 @@
+import axe from 'axe-core';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -11,6 +12,9 @@ import { until } from '../../support/until.js';
 
 if (chromiumPath === undefined) process.stderr.write(`${CHROMIUM_MISSING}\n`);
 const inBrowser = chromiumPath === undefined ? describe.skip : describe;
+
+const BYTES_MAX = 60_000;
+const REQUESTS_MAX = 10;
 
 const PAY_TO = '0x00000000000000000000000000000000000000aa';
 const CHALLENGE = Buffer.from(
@@ -42,6 +46,7 @@ const topUpPayments: TopUpPayments = {
     return Promise.resolve(paid);
   },
   settled: () => Promise.resolve([]),
+  transactions: () => Promise.resolve(new Map()),
 };
 
 /** What a wallet extension puts into a page (EIP-1193), with a signature that is not checked. */
@@ -116,10 +121,11 @@ inBrowser('the console in a real browser', () => {
 
     await page.getByRole('link', { name: 'Playground' }).click();
     await page.getByLabel('Query').fill('viem sign typed data');
-    await page.getByLabel(/API key/).fill(key);
-    await page.getByRole('button', { name: 'Search with the key' }).click();
-    await page.getByText('1 results in').waitFor();
-    expect(await page.locator('#results li').count()).toBe(1);
+    await page.getByRole('button', { name: 'Search for 1 credit' }).click();
+    await page.getByText('1 result in').waitFor();
+    expect(await page.locator('#results .hits li').count()).toBe(1);
+    expect(await page.locator('#results mark').first().innerText()).toBe('viem');
+    expect(new URL(page.url()).searchParams.get('q')).toBe('viem sign typed data');
 
     await until(async () => {
       // Usage is written in batches.
@@ -197,7 +203,9 @@ inBrowser('the console in a real browser', () => {
       [820, 'light'],
       [1280, 'light'],
     ] as const) {
-      const page = await openPage({ viewport: { width, height: 900 }, colorScheme });
+      // axe is put into the page, which the policy would not let anybody else do.
+      const options = { viewport: { width, height: 900 }, colorScheme, bypassCSP: true };
+      const page = await openPage(options);
       for (const name of OPEN_PAGES) await checkPage(page, name, { width });
       await page.goto(`${world.url}/console/sign-in`);
       await page.getByLabel('Email address').fill('ada@example.org');
@@ -210,6 +218,31 @@ inBrowser('the console in a real browser', () => {
         width,
         path: account?.slice('/console/'.length),
       });
+    }
+  });
+
+  test(`every page is under ${BYTES_MAX} bytes and ${REQUESTS_MAX} requests for a newcomer`, async () => {
+    const signedIn = await openPage();
+    await signUp(signedIn, 'Barbara', 'barbara@example.org');
+    const storageState = await signedIn.context().storageState();
+    for (const name of ['', 'keys', 'usage', 'requests', 'playground', 'connect', 'billing']) {
+      const page = await openPage({ storageState });
+      const sizes: Promise<number>[] = [];
+      page.on('requestfinished', (request) => {
+        sizes.push(
+          request
+            .sizes()
+            .then(({ responseBodySize, responseHeadersSize: heads }) => responseBodySize + heads),
+        );
+      });
+      await page.goto(`${world.url}/console/${name}`, { waitUntil: 'networkidle' });
+      const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+      expect({ name, isSmall: bytes <= BYTES_MAX, isQuick: sizes.length <= REQUESTS_MAX }).toEqual({
+        name,
+        isSmall: true,
+        isQuick: true,
+      });
+      await page.context().close();
     }
   });
 
@@ -252,7 +285,12 @@ async function checkPage(
   const [scroll = 0, inner = 0] = room as number[];
   expect({ name, width, fits: scroll <= inner }).toEqual({ name, width, fits: true });
   expect(await page.evaluate(UNLABELLED)).toEqual([]);
-  await keepPicture(page, `${name}-${width}`);
+  await page.evaluate(axe.source);
+  const found = await page.evaluate<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`,
+  );
+  expect({ name, width, found }).toEqual({ name, width, found: [] });
+  await keepPicture(page, `${name.replaceAll('/', '-') || 'home'}-${width}`);
   await page.keyboard.press('Tab');
   expect(await page.locator('a.skip:focus').count()).toBe(1);
 }
@@ -260,7 +298,9 @@ async function checkPage(
 const OPEN_PAGES = ['sign-in', 'sign-up', 'forgot'] as const;
 
 const PAGES = [
+  '',
   'keys',
+  'keys/new',
   'usage',
   'requests',
   'playground',
@@ -270,6 +310,7 @@ const PAGES = [
   'team',
   'profile',
   'operator',
+  'parts',
 ] as const;
 
 /** The names of inputs and buttons that a screen reader could not name. */

@@ -13,6 +13,7 @@ beforeAll(async () => {
     topUpPayments: {
       pay: () => Promise.reject(new Error('nobody may get here')),
       settled: () => Promise.resolve([]),
+      transactions: () => Promise.resolve(new Map()),
     },
   });
   admin = await signedUp(world, 'ada@example.org');

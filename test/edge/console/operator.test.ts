@@ -11,7 +11,10 @@ beforeAll(async () => {
   world = await openConsoleWorld({
     operatorEmails: ['olga@example.org'],
     searchNodes: [
-      { name: 'a:4030', isReady: true, pages: 7, generation: 12, behind: 0 },
+      {
+        ...{ name: 'a:4030', isReady: true, pages: 7, generation: 12, behind: 0 },
+        details: '2 shards, 3 of 4 copies serve',
+      },
       { name: 'b:4030', isReady: false, problem: 'search-core does not answer', behind: 3 },
     ],
     watch: {
@@ -53,7 +56,7 @@ test('the operator sees which search-cores serve, which do not and why, and who 
       .replace(/\s+/gu, ' ')
       .trim(),
   );
-  expect(rows).toContain('a:4030 serving 7 12 no');
+  expect(rows).toContain('a:4030 serving: 2 shards, 3 of 4 copies serve 7 12 no');
   expect(rows).toContain('b:4030 left out: search-core does not answer – – 3');
 });
 

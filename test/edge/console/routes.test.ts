@@ -52,10 +52,12 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'GET /console/requests': 'session',
   'GET /console/requests/:id': 'session',
   'GET /console/playground': 'session',
+  'POST /console/playground': 'session',
   'GET /console/connect': 'session',
   'GET /console/applications': 'session',
   'POST /console/applications/:id/end': 'session',
   'GET /console/profile': 'session',
+  'GET /console/profile/export': 'session',
   'POST /console/profile/sessions/:id/end': 'session',
   'POST /console/profile/wallets': 'session',
   'POST /console/profile/wallets/challenge': 'session',
@@ -66,6 +68,8 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'POST /console/switch': 'session',
 
   'GET /console/billing': 'admin',
+  'GET /console/billing/receipts.csv': 'admin',
+  'GET /console/billing/receipts/:id': 'admin',
   'POST /console/billing/plan': 'admin',
   'POST /console/billing/top-up': 'admin',
   'GET /console/team': 'admin',
@@ -103,6 +107,7 @@ beforeAll(async () => {
     topUpPayments: {
       pay: () => Promise.reject(new Error('nobody may get here')),
       settled: () => Promise.resolve([]),
+      transactions: () => Promise.resolve(new Map()),
     },
   });
   admin = await signedUp(world, 'ada@example.org');
@@ -175,6 +180,8 @@ describe('from another account', () => {
     'GET /console/keys/:id/edit': async () => (await madeKey(admin)).id,
     'GET /console/keys/:id/rotate': async () => (await madeKey(admin)).id,
     'GET /console/keys/:id/revoke': async () => (await madeKey(admin)).id,
+    // No payment was made in this world: that a receipt of another account is none is seen elsewhere.
+    'GET /console/billing/receipts/:id': () => world.personId('ada@example.org'),
     'POST /console/keys/:id/edit': async () => (await madeKey(admin)).id,
     'POST /console/keys/:id/revoke': async () => (await madeKey(admin)).id,
     'POST /console/keys/:id/rotate': async () => (await madeKey(admin)).id,

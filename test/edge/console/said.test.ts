@@ -129,3 +129,14 @@ test('a rate-limited search shows its query, and a search without results says s
   expect(filtered.text).toContain(limited);
   expect((await ada.get('/console/requests?outcome=ok')).text).not.toContain(limited);
 });
+
+test('the export holds the person and the account, and neither a key nor a hash of one', async () => {
+  const { key } = await madeKey(ada, 'exported');
+  const { status, text, headers } = await ada.get('/console/profile/export');
+  expect(status).toBe(200);
+  expect(headers.get('content-disposition')).toContain('attachment');
+  expect(JSON.parse(text)).toMatchObject({ person: { email: 'ada@example.org' } });
+  expect(text).toContain('exported');
+  expect(text).not.toContain(key);
+  expect(text).not.toMatch(/hash|token|password/i);
+});

@@ -158,7 +158,7 @@ describe('what goes over the wire', () => {
 
   test('documents are compressed on both faces, each coding of the same text', async () => {
     for (const url of [service.gatewayUrl, service.apiUrl]) {
-      for (const path of ['/openapi.json', '/docs']) {
+      for (const path of ['/openapi.json', '/docs/api']) {
         const plain = await ask(path, { headers: {} }, url);
         for (const coding of ['br', 'gzip']) {
           const reply = await ask(path, { headers: { 'accept-encoding': coding } }, url);
@@ -180,7 +180,8 @@ describe('what goes over the wire', () => {
       const file = await ask(path, { headers: { 'accept-encoding': 'br' } });
       expect(file.status).toBe(200);
       expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-      if (file.text.length >= COMPRESSED_BYTES_MIN)
+      // Fonts are compressed as they are.
+      if (file.text.length >= COMPRESSED_BYTES_MIN && !path.endsWith('.woff2'))
         expect(file.headers['content-encoding']).toBe('br');
       // A page of another release, while gateways are replaced one by one.
       const other = await ask(path.replace(/assets\/\w+/, 'assets/0123456789abcdef'), {

@@ -1,28 +1,36 @@
 import type { Response, Router } from 'express';
-import type { AccountView, Receipt } from '../../../customers/accounts/manage.js';
+import type { AccountView } from '../../../customers/accounts/manage.js';
 import { isPlan, PLANS } from '../../../ground/domain/plan.js';
-import { formatUsd, parseUsd, type UsdcUnits } from '../../../ground/domain/units.js';
+import { parseUsd, usdcUnits, type UsdcUnits } from '../../../ground/domain/units.js';
 import { textOf } from '../form.js';
 import type { Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
-import { field, notice, number, sendPage, table, time, type Viewer } from '../page.js';
+import { field, notice, number, sendPage, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
 import { sayAndGo } from '../said.js';
 import { replyToTopUp } from '../top-up-reply.js';
+import { counted, usd } from '../ui/amount.js';
+import { lasts, RATE_DAYS } from './home.js';
+import { readReceipts, receiptPages, receiptTable } from './receipts.js';
 
 const PATH = '/console/billing';
-const RECEIPTS_SHOWN = 200;
+const DAY_MS = 24 * 3600 * 1000;
 
-/** Credits, top-ups, receipts and the plan, for Admins. */
+/** The balance in searches and dollars, ways to pay, the plan and receipts, for Admins. */
 export function billingPages(router: Router, parts: ConsoleParts, guard: Guard): void {
-  const { accounts, topUps, clock } = parts;
+  const { accounts, topUps, usage, clock, priceUnits } = parts;
 
   const show = async (viewer: Viewer, response: Response, said: Html = html``, status = 200) => {
     const { accountId } = viewer.membership;
-    const account = await accounts.read(accountId);
+    const now = clock.now();
+    const week = { from: new Date(now - RATE_DAYS * DAY_MS), to: new Date(now + 1) };
+    const [account, receipts, days] = await Promise.all([
+      accounts.read(accountId),
+      readReceipts(parts, accountId),
+      usage.read(accountId, week, 'day'),
+    ]);
     if (!account) throw new Error('a membership without an account');
-    const receipts = await accounts.receipts(accountId, RECEIPTS_SHOWN);
-    const { available, held, spent } = account.credits;
+    const spent = days.reduce((sum, { credits }) => sum + credits, 0);
     sendPage(response, {
       title: 'Billing',
       viewer,
@@ -31,22 +39,9 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
       scripts: topUps ? ['top-up.js'] : [],
       body: html`${said}
         ${account.suspendedAt && notice('bad', `Suspended: ${account.suspendedReason ?? ''}`)}
-        <dl class="figures">
-          <div>
-            <dt>Credits left</dt>
-            <dd>${number(available)}</dd>
-          </div>
-          <div>
-            <dt>Held by running searches</dt>
-            <dd>${number(held)}</dd>
-          </div>
-          <div>
-            <dt>Spent</dt>
-            <dd>${number(spent)}</dd>
-          </div>
-        </dl>
-        ${topUps ? topUpForm(parts.priceUnits) : ''} ${planForm(account, clock.now())}
-        ${receiptTable(receipts)}`,
+        ${balance(account, spent, priceUnits)}
+        <div class="columns">${topUps && topUpForm(priceUnits)} ${waysToPay(parts)}</div>
+        ${planPart(account, now)} ${receiptTable(receipts)}`,
     });
   };
 
@@ -54,6 +49,7 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
     '/billing',
     guard.admin((viewer, _request, response) => show(viewer, response)),
   );
+  receiptPages(router, parts, guard);
 
   router.post(
     '/billing/plan',
@@ -85,22 +81,70 @@ export function billingPages(router: Router, parts: ConsoleParts, guard: Guard):
   );
 }
 
+const worth = (credits: number, priceUnits: UsdcUnits): string =>
+  usd(usdcUnits(BigInt(credits) * priceUnits));
+
+function balance({ credits }: AccountView, spentInRateDays: number, priceUnits: UsdcUnits): Html {
+  const { available, held, spent } = credits;
+  return html`<dl class="figures">
+    <div>
+      <dt>Balance</dt>
+      <dd>
+        ${worth(available, priceUnits)}<small>${counted(available, 'search', 'searches')}</small>
+      </dd>
+    </div>
+    <div>
+      <dt>Lasts</dt>
+      <dd>
+        ${lasts(available, spentInRateDays)}<small>at the rate of the last ${RATE_DAYS} days</small>
+      </dd>
+    </div>
+    <div>
+      <dt>Held by running searches</dt>
+      <dd>${number(held)}</dd>
+    </div>
+    <div>
+      <dt>Spent</dt>
+      <dd>${worth(spent, priceUnits)}<small>${counted(spent, 'search', 'searches')}</small></dd>
+    </div>
+  </dl>`;
+}
+
 function topUpForm(priceUnits: UsdcUnits): Html {
-  return html`<form id="top-up" class="panel row" method="post" action="${PATH}/top-up">
+  const amounts = ['1', '5', '20'].map((dollars) => {
+    const searches = Number((parseUsd(dollars) ?? 0n) / priceUnits);
+    return html`<li>$${dollars} buys ${counted(searches, 'search', 'searches')}</li>`;
+  });
+  return html`<form id="top-up" class="panel" method="post" action="${PATH}/top-up">
     <h2>Add credits</h2>
-    <p>
-      1,000 credits cost ${formatUsd((priceUnits * 1000n) as UsdcUnits)} USD, paid in USDC on Base.
-      Credits don’t expire.
-    </p>
-    ${field({ name: 'amountUsd', label: 'Amount in USD', value: '1', maxLength: 20 })}
+    ${field({ name: 'amountUsd', label: 'Amount in USD', value: '1', maxLength: 20, hint: 'Paid in USDC on Base. Credits don’t expire.' })}
+    <ul class="hint">
+      ${amounts}
+    </ul>
     <button class="main">Pay with your browser wallet</button>
     <p id="top-up-state" role="status" aria-live="polite"></p>
-    <p class="hint">
-      No browser wallet? Send <code>POST /account/credits</code> with a key and any x402 client. The
-      official client pays at most 1 USD at once unless you set its <code>maxAmount</code> higher,
-      so buy 1 USD or less, or raise it.
-    </p>
+    <noscript><p class="notice bad">Paying with a wallet needs JavaScript.</p></noscript>
   </form>`;
+}
+
+/** The other ways, side by side with the form. */
+function waysToPay({ priceUnits, publicUrl }: ConsoleParts): Html {
+  return html`<section class="panel">
+    <h2>Other ways to pay</h2>
+    <p>
+      <b>From a program.</b> Send <code>POST /account/credits</code> with a key and any x402 client.
+      The official client pays at most 1 USD at once unless you raise its <code>maxAmount</code>.
+    </p>
+    <p>
+      <b>A pack, without an account.</b> One payment to <code>POST ${publicUrl}/packs</code> buys a
+      key with searches on it.
+    </p>
+    <p>
+      <b>Each search by itself.</b> ${usd(priceUnits)} with each request, without a key. Good for
+      agents with a wallet of their own.
+    </p>
+    <p><a href="/docs/paying">Read how each one works.</a></p>
+  </section>`;
 }
 
 /** Whether a plan that was agreed for a time is over: nothing can be searched until there is another. */
@@ -108,7 +152,7 @@ function hasEnded({ planEndsAt }: AccountView, now: number): boolean {
   return planEndsAt !== undefined && planEndsAt.getTime() <= now;
 }
 
-function planForm(account: AccountView, now: number): Html {
+function planPart(account: AccountView, now: number): Html {
   const { plan, ratePerSecond, planEndsAt } = account;
   const isOver = hasEnded(account, now);
   const others = (['payg', 'pro'] as const).filter((one) => one !== plan);
@@ -117,7 +161,8 @@ function planForm(account: AccountView, now: number): Html {
     ${isOver && notice('bad', 'This plan has ended, so searches are refused. Change your plan.')}
     <p>
       <b>${PLANS[plan].name}</b>: up to ${ratePerSecond} searches a
-      second${planEndsAt && html`, until ${time(planEndsAt)} UTC`}.
+      second${planEndsAt && html`, until ${time(planEndsAt)} UTC`}. Every plan pays the same for a
+      search.
     </p>
     ${
       plan === 'enterprise' && !isOver
@@ -133,28 +178,4 @@ function planButton(plan: 'payg' | 'pro'): Html {
     <input type="hidden" name="plan" value="${plan}" />
     <button>Change to ${name} (${ratePerSecond} searches a second)</button>
   </form>`;
-}
-
-const CAUSES: Readonly<Record<string, string>> = {
-  'sign-up': 'Free credits at sign-up',
-  'top-up': 'Top-up in USDC',
-  operator: 'Added by the operator',
-  development: 'Development account',
-};
-
-function receiptTable(receipts: readonly Receipt[]): Html {
-  return html`<section>
-    <h2>Receipts</h2>
-    ${table(
-      'Credits added',
-      ['Date', 'What', 'Credits', 'Reference'],
-      receipts.map(({ at, cause, credits, reference }) => [
-        time(at),
-        CAUSES[cause] ?? cause,
-        credits,
-        html`<code>${reference}</code>`,
-      ]),
-      'No credits added yet.',
-    )}
-  </section>`;
 }

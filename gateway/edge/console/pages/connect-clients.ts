@@ -8,6 +8,9 @@ export interface ClientSetup {
   readonly signIn: string;
   /** With an API key in place of the sign-in. */
   readonly withKey: string;
+  /** A link at which the client takes the server over, where it has one: by signing in, or with a key. */
+  readonly install?: string;
+  readonly installWithKey?: string;
 }
 
 /** What stands in the place of an API key. */
@@ -32,6 +35,8 @@ export function clientSetups(url: string): readonly ClientSetup[] {
       place: '~/.cursor/mcp.json',
       signIn: servers('mcpServers', { url }),
       withKey: servers('mcpServers', { url, ...HEADERS }),
+      install: cursorLink({ url }),
+      installWithKey: cursorLink({ url, ...HEADERS }),
     },
     {
       id: 'vscode',
@@ -39,6 +44,8 @@ export function clientSetups(url: string): readonly ClientSetup[] {
       place: '.vscode/mcp.json',
       signIn: servers('servers', { type: 'http', url }),
       withKey: servers('servers', { type: 'http', url, ...HEADERS }),
+      install: codeLink({ type: 'http', url }),
+      installWithKey: codeLink({ type: 'http', url, ...HEADERS }),
     },
     {
       id: 'codex',
@@ -62,6 +69,17 @@ export function clientSetups(url: string): readonly ClientSetup[] {
       withKey: servers('mcpServers', { serverUrl: url, ...HEADERS }),
     },
   ];
+}
+
+/** https://docs.cursor.com/tools/developers: the entry as base64 of JSON. */
+function cursorLink(entry: object): string {
+  const config = encodeURIComponent(Buffer.from(JSON.stringify(entry)).toString('base64'));
+  return `cursor://anysphere.cursor-deeplink/mcp/install?name=search402&config=${config}`;
+}
+
+/** https://code.visualstudio.com/api/extension-guides/ai/mcp: the entry with its name, as JSON. */
+function codeLink(entry: object): string {
+  return `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: 'search402', ...entry }))}`;
 }
 
 /**

@@ -3,10 +3,11 @@ import { pagePolicy, type Guard } from '../guard.js';
 import { html, type Html } from '../html.js';
 import { sendPage } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
+import { copyBlock } from '../ui/ask.js';
 import { checkPanel } from './connect-check.js';
-import { clientSetups, stdioSetup } from './connect-clients.js';
+import { clientSetups, stdioSetup, type ClientSetup } from './connect-clients.js';
 
-/** Ready-made setups of the common clients of the tool protocol, and a check of each way in. */
+/** Setups of the common clients of the tool protocol, by one click or to copy, and a check of each way in. */
 export function connectPage(router: Router, parts: ConsoleParts, guard: Guard): void {
   const { mcp, publicUrl } = parts;
   const origins = new Set([mcp.keyed, mcp.open, publicUrl].map((url) => new URL(url).origin));
@@ -14,41 +15,72 @@ export function connectPage(router: Router, parts: ConsoleParts, guard: Guard): 
     '/connect',
     guard.signedIn((viewer, _request, response) => {
       response.setHeader('Content-Security-Policy', pagePolicy([...origins]));
+      const setups = clientSetups(mcp.keyed);
       sendPage(response, {
         title: 'Connect',
         viewer,
         path: '/console/connect',
-        scripts: ['connect-check.js'],
+        scripts: ['connect-key.js'],
         body: html`<p>
             MCP clients get one tool, <code>search</code>. Each search costs one credit. See the
             clients you connected under <a href="/console/applications">Applications</a>.
           </p>
-          <h2>Sign in from the client</h2>
-          <p>Paste this address. The client opens a browser, where you choose the account.</p>
-          ${snippet('address', 'address for accounts', mcp.keyed)}
-          ${clientSetups(mcp.keyed).map(({ id, name, place, signIn }) =>
-            setup(id, name, place, signIn),
-          )}
-          <h2>With a key</h2>
-          <p>
-            For clients without a browser. <a href="/console/keys">Create a key</a> and paste it in.
-          </p>
-          ${clientSetups(mcp.keyed).map(({ id, name, place, withKey }) =>
-            setup(`${id}-key`, name, place, withKey),
-          )}
-          ${setup(
-            'stdio',
-            'Claude Desktop and other stdio clients',
-            'the client’s MCP config file',
-            stdioSetup(publicUrl),
-          )}
-          <h2>Without an account</h2>
-          <p>Clients with a wallet pay for each call at this address. No sign-in needed:</p>
-          ${snippet('open', 'address for payments', mcp.open)} ${checkPanel(parts)}`,
+          <div class="tabs">
+            ${tab('sign-in', 'Sign in from the client', true)} ${tab('key', 'With a key')}
+            ${tab('payment', 'Pay for each call')}
+            <div>
+              <p>The client opens a browser, where you choose the account. No key to copy.</p>
+              ${oneClick(setups, 'install')}
+              ${copyBlock('connect-address', 'the address for accounts', mcp.keyed)}
+              ${setups.map(({ id, name, place, signIn }) => setup(id, name, place, signIn))}
+            </div>
+            <div>
+              <p>
+                For clients without a browser. <a href="/console/keys/new">Create a key</a>, then:
+              </p>
+              <div class="field" id="connect-key" hidden>
+                <label for="own-key">Fill in your key below</label>
+                <input id="own-key" class="mono" type="password" autocomplete="off" />
+                <p class="hint">It stays on this page.</p>
+              </div>
+              ${oneClick(setups, 'installWithKey')}
+              ${setups.map(({ id, name, place, withKey }) =>
+                setup(`${id}-key`, name, place, withKey),
+              )}
+              ${setup(
+                'stdio',
+                'Claude Desktop and other stdio clients',
+                'the client’s MCP config file',
+                stdioSetup(publicUrl),
+              )}
+            </div>
+            <div>
+              <p>Clients with a wallet pay for each call at this address. No account needed.</p>
+              ${copyBlock('connect-open', 'the address for payments', mcp.open)}
+            </div>
+          </div>
+          ${checkPanel(parts)}`,
       });
       return Promise.resolve();
     }),
   );
+}
+
+function tab(id: string, label: string, isFirst = false): Html {
+  return html`<input type="radio" name="way" id="way-${id}" ${isFirst ? html`checked` : ''} />
+    <label for="way-${id}">${label}</label>`;
+}
+
+/** Clients that take a server by a link. */
+function oneClick(setups: readonly ClientSetup[], way: 'install' | 'installWithKey'): Html {
+  return html`<p class="buttons">
+    ${setups.map((one) => {
+      const href = one[way];
+      return (
+        href && html`<a class="button main" href="${href}" data-install>Add to ${one.name}</a>`
+      );
+    })}
+  </p>`;
 }
 
 /** The setup of one client, folded until it is wanted. */
@@ -56,15 +88,6 @@ function setup(id: string, name: string, place: string, text: string): Html {
   return html`<details class="setup">
     <summary>${name}</summary>
     <p class="hint">${place}</p>
-    ${snippet(id, `setup of ${name}`, text)}
+    ${copyBlock(`connect-${id}`, `the setup of ${name}`, text)}
   </details>`;
-}
-
-function snippet(id: string, what: string, text: string): Html {
-  return html`<pre id="connect-${id}" tabindex="0" aria-label="The ${what}">${text}</pre>
-    <p>
-      <button type="button" class="quiet" data-copy="connect-${id}">
-        Copy<span class="hidden"> the ${what}</span>
-      </button>
-    </p>`;
 }

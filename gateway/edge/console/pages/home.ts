@@ -15,7 +15,7 @@ import { usdcUnits, type UsdcUnits } from '../../../ground/domain/units.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 /** Days from which the rate of spending is taken. */
-const RATE_DAYS = 7;
+export const RATE_DAYS = 7;
 const REQUESTS_SHOWN = 8;
 
 /** Home: what to do next, how long the balance lasts, and what has just happened. */
@@ -52,12 +52,12 @@ export function homePage(router: Router, parts: ConsoleParts, guard: Guard): voi
           ${(isNew || !hasToolClient) && stepsOf(steps)}
           ${figuresOf({ account, days, latency, now, priceUnits: parts.priceUnits })}
           <h2>Latest searches</h2>
-          ${requestTable(latest, now, nothingYet)}
+          ${requestTable('Latest searches', latest, { now, empty: nothingYet })}
           ${
             failed.length === 0
               ? ''
               : html`<h2>Last errors</h2>
-                  ${requestTable(failed, now, nothingYet)}`
+                  ${requestTable('Last errors', failed, { now, empty: nothingYet })}`
           }`,
       });
     }),
@@ -105,7 +105,7 @@ function stepsOf({ hasKey, hasSearched, hasToolClient }: Steps): Html {
       ({ title, text, isDone, action }, at) =>
         html`<li class="${isDone ? 'done' : at === next ? 'next' : ''}">
           <p class="sign" aria-hidden="true">${isDone ? '✓' : at + 1}</p>
-          <h3>${title}${isDone ? html`<span class="hidden"> (done)</span>` : ''}</h3>
+          <h2>${title}${isDone ? html`<span class="hidden"> (done)</span>` : ''}</h2>
           <p>${isDone ? 'Done.' : at === next ? action : text}</p>
         </li>`,
     )}

@@ -1,6 +1,7 @@
 import type { Response, Router } from 'express';
 import { idOf, textOf } from '../form.js';
 import { visitorOf, sayNotFound, type Guard } from '../guard.js';
+import type { Visitor } from '../../../customers/people/people.js';
 import { html, type Html } from '../html.js';
 import { field, notice, sendPage, table, time, type Viewer } from '../page.js';
 import type { ConsoleParts } from '../parts.js';
@@ -53,6 +54,12 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
         )}
         <p><a href="/console/forgot">Reset your password</a> by email.</p>
         ${wallets} ${membership.role === 'admin' ? renameForm(membership.accountName) : ''}
+        <h2>Export</h2>
+        <p>
+          Everything that is kept about you, and what you may see of ${membership.accountName}, as
+          JSON.
+        </p>
+        <p><a class="button" href="${PATH}/export">Download my data</a></p>
         <h2>Leave</h2>
         <form method="post" action="/console/leave">
           <button class="danger">Leave ${membership.accountName}</button>
@@ -63,6 +70,14 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
   router.get(
     '/profile',
     guard.signedIn((viewer, request, response) => show(viewer, request, response)),
+  );
+  router.get(
+    '/profile/export',
+    guard.signedIn(async (viewer, request, response) => {
+      const data = await exportOf(parts, viewer, visitorOf(request));
+      response.setHeader('Content-Disposition', 'attachment; filename="search402-export.json"');
+      response.type('json').send(JSON.stringify(data, null, 2));
+    }),
   );
   router.post(
     '/profile/sessions/:id/end',
@@ -86,6 +101,35 @@ export function profilePages(router: Router, parts: ConsoleParts, guard: Guard):
       sayAndGo(response, viewer, PATH, { kind: 'good', text: `The account is now ${name}.` });
     }),
   );
+}
+
+const EXPORT_DAYS = 90;
+const EXPORT_REQUESTS_MAX = 10_000;
+
+/** A person's own data, and what a member may see of the account, for people and programs. */
+async function exportOf(
+  { people, wallets, keys, usage, clock }: ConsoleParts,
+  { session, memberships, membership }: Viewer,
+  visitor: Visitor,
+): Promise<object> {
+  const { accountId } = membership;
+  const now = clock.now();
+  const range = { from: new Date(now - EXPORT_DAYS * 24 * 3600 * 1000), to: new Date(now + 1) };
+  const [sessions, own, keyList, days, requests] = await Promise.all([
+    people.sessions(visitor),
+    wallets?.list(session.person.id) ?? [],
+    keys.list(accountId),
+    usage.read(accountId, range, 'day'),
+    usage.requests(accountId, { count: EXPORT_REQUESTS_MAX }),
+  ]);
+  return {
+    exportedAt: new Date(now).toISOString(),
+    person: session.person,
+    accounts: memberships,
+    sessions,
+    wallets: own,
+    account: { id: accountId, keys: keyList, usageByDay: days, requests },
+  };
 }
 
 /** What a person would call the browser of a User-Agent header; the header itself when unknown. */

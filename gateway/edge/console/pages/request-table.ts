@@ -6,12 +6,12 @@ import { ago } from '../ui/when.js';
 
 /** Searches, the newest first, each leading to all that is known of it. */
 export function requestTable(
+  caption: string,
   requests: readonly InspectedRequest[],
-  now: number,
-  empty: Html,
+  { now, empty }: { readonly now: number; readonly empty: Html },
 ): Html {
   return dataTable({
-    caption: 'Searches',
+    caption,
     columns: [
       { head: 'When' },
       { head: 'Query' },

@@ -54,7 +54,7 @@ export function requestPages(router: Router, parts: ConsoleParts, guard: Guard):
           request.query,
           view,
         )}
-        ${requestTable(found.slice(0, PAGE_ROWS), clock.now(), emptyOf(view))}
+        ${requestTable('Searches', found.slice(0, PAGE_ROWS), { now: clock.now(), empty: emptyOf(view) })}
         ${pager(view, found.length > PAGE_ROWS && view.page < PAGES_MAX)}`,
       });
     }),

@@ -1,4 +1,3 @@
-import { assetPath } from '../assets.js';
 import { html, type Html } from '../html.js';
 import { table } from '../page.js';
 import {
@@ -8,6 +7,7 @@ import {
   type ReferenceDocument,
   type Schema,
 } from './document.js';
+import { docPage } from './frame.js';
 import { keyField, tryForm } from './try-form.js';
 
 /** The whole reference as one page: what there is, and a form for each to try it with. */
@@ -16,70 +16,47 @@ export function referencePage(document: ReferenceDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
-  const text = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>API reference · ${info.title}</title>
-        <link rel="stylesheet" href="${assetPath('console.css')}" />
-        <link rel="stylesheet" href="${assetPath('reference.css')}" />
-        <link rel="icon" href="${assetPath('icon.svg')}" type="image/svg+xml" />
-        <script type="module" src="${assetPath('reference.js')}"></script>
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the content</a>
-        <header class="top">
-          <a class="mark" href="/docs">search<b>402</b></a>
-          <a href="/openapi.json">openapi.json</a>
-        </header>
-        <div class="frame">
-          <nav aria-label="Reference">
-            <ul>
-              ${operations.map(
-                ({ path, operation }) =>
-                  html`<li><a href="#${operation.operationId}">${path}</a></li>`,
-              )}
-              <li><a href="#headers">Headers</a></li>
-              <li><a href="#schemas">Schemas</a></li>
-            </ul>
-          </nav>
-          <main id="main" tabindex="-1">
-            <h1>API reference ${info.version}</h1>
-            ${prose(info.description)} ${keyField()}
-            ${tags.map(
-              ({ name, description }) =>
-                html`<h2 class="tag">${description}</h2>
-                  ${operations
-                    .filter(({ operation }) => operation.tags.includes(name))
-                    .map(({ path, method, operation }) =>
-                      showOperation(method, path, operation, inputsOf(operation, document)),
-                    )}`,
-            )}
-            <h2 id="headers">Headers</h2>
-            ${table(
-              'Response headers',
-              ['Header', 'Meaning'],
-              Object.entries(components.headers).map(([name, { description }]) => [
-                html`<code>${name}</code>`,
-                prose(description),
-              ]),
-              '',
-            )}
-            <h2 id="schemas">Schemas</h2>
-            ${Object.entries(components.schemas).map(
-              ([name, schema]) =>
-                html`<details id="${name}">
-                  <summary><code>${name}</code></summary>
-                  ${showJson(schema)}
-                </details>`,
-            )}
-          </main>
-        </div>
-      </body>
-    </html>`;
-  return text.text;
+  return docPage({
+    path: '/docs/api',
+    title: `API reference ${info.version}`,
+    scripts: ['reference.js'],
+    contents: [
+      ...operations.map(({ method, path, operation }) => ({
+        id: operation.operationId,
+        name: `${method.toUpperCase()} ${path}`,
+      })),
+      { id: 'headers', name: 'Headers' },
+      { id: 'schemas', name: 'Schemas' },
+    ],
+    body: html` ${prose(info.description)} ${keyField()}
+      ${tags.map(
+        ({ name, description }) =>
+          html`<h2 class="tag">${description}</h2>
+            ${operations
+              .filter(({ operation }) => operation.tags.includes(name))
+              .map(({ path, method, operation }) =>
+                showOperation(method, path, operation, inputsOf(operation, document)),
+              )}`,
+      )}
+      <h2 id="headers">Headers</h2>
+      ${table(
+        'Response headers',
+        ['Header', 'Meaning'],
+        Object.entries(components.headers).map(([name, { description }]) => [
+          html`<code>${name}</code>`,
+          prose(description),
+        ]),
+        '',
+      )}
+      <h2 id="schemas">Schemas</h2>
+      ${Object.entries(components.schemas).map(
+        ([name, schema]) =>
+          html`<details id="${name}">
+            <summary><code>${name}</code></summary>
+            ${showJson(schema)}
+          </details>`,
+      )}`,
+  });
 }
 
 function showOperation(
@@ -98,7 +75,7 @@ function showOperation(
       inputs.length === 0
         ? ''
         : table(
-            `What ${path} takes`,
+            `What ${method.toUpperCase()} ${path} takes`,
             ['Name', 'In', 'Bounds', 'Meaning'],
             inputs.map((input) => [
               html`<code>${input.name}</code>`,
@@ -110,7 +87,7 @@ function showOperation(
           )
     }
     ${table(
-      `Responses of ${path}`,
+      `Responses of ${method.toUpperCase()} ${path}`,
       ['Status', 'Meaning', 'Headers'],
       replies.map(([status, reply]) => [
         html`<code>${status}</code>`,

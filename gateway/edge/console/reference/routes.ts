@@ -3,6 +3,8 @@ import { fixedText } from '../../http/encoding.js';
 import { openApiDocument } from '../../http/openapi.js';
 import { assetRoutes } from '../assets.js';
 import type { ReferenceDocument } from './document.js';
+import { docPage } from './frame.js';
+import { guides } from './guides.js';
 import { referencePage } from './page.js';
 
 /** Nothing from elsewhere, nothing inline, requests to this server only (CSP Level 3). */
@@ -20,18 +22,28 @@ const POLICY = [
 
 const MAX_AGE_SECONDS = 300;
 
-/** `GET /docs`: the OpenAPI document for people, to be tried out, from this server alone. */
-export function referenceRoutes(): Router {
+/**
+ * `GET /docs`: the documentation, and at `/docs/api` the OpenAPI document for people, to be tried out;
+ * all from this server alone.
+ *
+ * @param home where people reach the gateway, without a path.
+ */
+export function referenceRoutes(home: string): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  const page = fixedText(
-    Buffer.from(referencePage(openApiDocument() as unknown as ReferenceDocument)),
-  );
+  const reference = referencePage(openApiDocument() as unknown as ReferenceDocument);
+  const pages = [
+    ...guides(home).map((guide) => ({ path: guide.path, text: docPage(guide) })),
+    { path: '/docs/api', text: reference },
+  ];
   router.use(assetRoutes());
   router.use('/docs', guard);
-  router.get('/docs', (_request, response) => {
-    response.type('html');
-    page.send(response);
-  });
+  for (const { path, text } of pages) {
+    const page = fixedText(Buffer.from(text));
+    router.get(path, (_request, response) => {
+      response.type('html');
+      page.send(response);
+    });
+  }
   return router;
 }
 
