@@ -17,7 +17,7 @@ import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
 import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
-import type { OperatorFacts, SearchNodeFacts } from '../edge/console/parts.js';
+import type { OperatorFacts, SearchNodeFacts, WatchFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { UsdcUnits } from '../ground/domain/units.js';
 import type { Sealing } from '../ground/store/sealing.js';
@@ -85,6 +85,7 @@ export async function openPeopleAccess(
     /** For the operator's page, what only `main` knows. */
     operator?: KnownToMain;
     searchNodes?: () => readonly SearchNodeFacts[];
+    watch?: () => Promise<WatchFacts | undefined>;
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
@@ -126,6 +127,7 @@ export async function openPeopleAccess(
     ...(settings.explorerUrl !== undefined && { explorerUrl: settings.explorerUrl }),
     ...(money.operator && { operator: operatorFacts(store, money.operator) }),
     ...(money.searchNodes && { searchNodes: money.searchNodes }),
+    ...(money.watch && { watch: money.watch }),
     warnings: settings.warnings,
     isMailSent: smtpUrl !== undefined,
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),

@@ -20,6 +20,7 @@ import { openPeopleAccess } from './people-access.js';
 import { indexState } from './index-state.js';
 import { ownUrl } from './own-url.js';
 import { mcpAddresses } from './tool-access.js';
+import { watchFacts } from './watch-facts.js';
 
 /** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
@@ -103,6 +104,7 @@ export async function openRooms(
           ethUsd: config.ETH_USD,
         },
         searchNodes: () => nodeFacts(core.nodes),
+        watch: () => watchFacts(join(config.DATA_DIR, 'index')),
       },
     ),
   );

@@ -10,7 +10,7 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
 import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
-import type { SearchNodeFacts } from '../../gateway/edge/console/parts.js';
+import type { SearchNodeFacts, WatchFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
 import { playgroundPages } from '../../gateway/edge/console/playground/routes.js';
 import { sayingRoutes } from '../../gateway/edge/console/said.js';
@@ -74,6 +74,7 @@ export async function openConsoleWorld(
     topUpPayments?: TopUpPayments;
     /** Present where the operator's page is to show them. */
     searchNodes?: readonly SearchNodeFacts[];
+    watch?: WatchFacts;
     operatorEmails?: string[];
     hasWallets?: boolean;
     isOutboxShown?: boolean;
@@ -83,7 +84,7 @@ export async function openConsoleWorld(
     trustedProxies?: number;
   } = {},
 ): Promise<ConsoleWorld> {
-  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes } = more;
+  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes, watch } = more;
   const { hasWallets = true, isOutboxShown = true, trustedProxies = 0 } = more;
   const { warnings = [], smtpUrl } = more;
   const migrations = [
@@ -122,6 +123,7 @@ export async function openConsoleWorld(
     {
       ...(topUpPayments && { topUpPayments }),
       ...(searchNodes && { searchNodes: () => searchNodes }),
+      ...(watch && { watch: () => Promise.resolve(watch) }),
     },
   );
   const connections = openConnections(store, realClock, noTokens);
