@@ -81,6 +81,7 @@ const ROUTES: Readonly<Record<string, Access>> = {
   'POST /console/profile/account': 'admin',
 
   'GET /console/operator': 'operator',
+  'GET /console/operator/watch': 'operator',
   'GET /console/operator/accounts/:id': 'operator',
   'POST /console/operator/accounts/:id/plan': 'operator',
   'POST /console/operator/accounts/:id/credits': 'operator',
