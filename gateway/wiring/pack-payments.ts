@@ -9,6 +9,7 @@ import type { PresentedPayment } from '../money/x402/payment.js';
 import { reasons } from '../money/x402/reasons.js';
 import type { PaymentTerms } from '../money/x402/terms.js';
 import type { createPaidSearch } from '../search/paid.js';
+import { PACK_DISCOVERY } from './discovery.js';
 import { createSale, type SalePresented } from './sale.js';
 
 interface PackPaymentParts {
@@ -37,6 +38,7 @@ export function createPackPayments(parts: PackPaymentParts): PackSales['pay'] {
       url: new URL('/packs', parts.publicUrl).href,
       description: 'A key for many searches, paid once, without an account',
       mimeType: 'application/json',
+      discovery: PACK_DISCOVERY,
     },
     unpaid:
       'Sign the authorization that the PAYMENT-REQUIRED header describes and repeat the request ' +

@@ -37,6 +37,23 @@ test('the challenge says how a search is called, as the official validator wants
   });
 });
 
+test('the challenge of a pack says how one is bought, and its header is as short', async () => {
+  const reply = await fetch(`${service.gatewayUrl}/packs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(reply.status).toBe(402);
+  const header = reply.headers.get('payment-required') ?? '';
+  expect(header.length).toBeLessThan(PROXY_BYTES - OTHER_BYTES);
+  const bazaar = decodePaymentRequiredHeader(header).extensions?.bazaar as DiscoveryExtension;
+  expect(validateDiscoveryExtension(bazaar)).toEqual({ valid: true });
+  expect(extractDiscoveryInfoFromExtension(bazaar)).toMatchObject({
+    input: { type: 'http', method: 'POST', bodyType: 'json', body: { searches: 1000 } },
+  });
+  await reply.arrayBuffer();
+});
+
 test('its example is a search that runs', async () => {
   const { extensions } = decodePaymentRequiredHeader((await challenge()).header);
   const { info } = extensions?.bazaar as { info: { input: { body: object } } };
