@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createMetrics } from '../ground/observe/metrics.js';
-import { closedDataFolder, openToOthers, readSealingKey } from '../ground/private-files.js';
+import { closedDataFolder, openToOthers, readSealingKeys } from '../ground/private-files.js';
 import { openSearchCore } from '../ground/processes/open-search-core.js';
 import type { NodeState } from '../ground/processes/search-nodes.js';
 import { openDataFolder } from '../ground/store/data-folder.js';
@@ -33,8 +33,8 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     warnings.push(...(await closedDataFolder(dataDir)));
   }
   warnings.push(...(await openKeyFiles(config)), ...settingWarnings(config));
-  const sealingKey = await readSealingKey(dataDir, config.SEALING_KEY_FILE);
-  warnings.push(...sealingKey.warnings);
+  const sealingKeys = await readSealingKeys(dataDir, config.SEALING_KEY_FILE);
+  warnings.push(...sealingKeys.warnings);
   for (const warning of warnings) log.warn({}, warning);
   const metrics = createMetrics();
   const opening = [
@@ -91,7 +91,7 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   ofNodes('pages', 'Pages that this search-core has', ({ index }) => index.pages ?? 0);
   isReady('rpc', '1 while the chain answers', () => chain.health().ready);
   count('commits', 'Commits since the start', () => store.health().commits);
-  const sealing = sealingWith(sealingKey.key, random);
+  const sealing = sealingWith(sealingKeys.keys, random);
   return { chain, core, store, metrics, sealing, warnings };
 }
 

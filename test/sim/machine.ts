@@ -218,7 +218,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     health: () => ({ ready: true }),
     stop: () => client.close(),
   };
-  const sealing = sealingWith(new Uint8Array(32).fill(7), random);
+  const sealing = sealingWith([new Uint8Array(32).fill(7)], random);
   const lifetimeMs = 24 * 3600 * 1000;
   const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
