@@ -8,6 +8,7 @@ import { openDataFolder } from '../ground/store/data-folder.js';
 import { openStore } from '../ground/store/open.js';
 import { sealingWith } from '../ground/store/sealing.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
+import { ownVersion } from '../ground/version.js';
 import { openChain } from './chain-access.js';
 import type { Config } from './config.js';
 import { MIGRATIONS } from './migrations.js';
@@ -90,6 +91,9 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   );
   ofNodes('pages', 'Pages that this search-core has', ({ index }) => index.pages ?? 0);
   isReady('rpc', '1 while the chain answers', () => chain.health().ready);
+  metrics.gauges('search402_build_info', 'The version that runs; always 1', 'version', () => [
+    [ownVersion(), 1],
+  ]);
   count('commits', 'Commits since the start', () => store.health().commits);
   const sealing = sealingWith(sealingKeys.keys, random);
   return { chain, core, store, metrics, sealing, warnings };
