@@ -29,6 +29,9 @@ export interface SearchResponse {
   };
 }
 
+/** Names the generation of the index that a search looked at; for the gateway, which signs it. */
+export const GENERATION_HEADER = 'x-index-generation';
+
 export const QUERY_WORDS_MAX = 50;
 export const RESULTS = { min: 1, max: 20, default: 10 } as const;
 export const DESCRIPTION_LENGTH = { min: 1000, max: 8000, default: 3000 } as const;

@@ -60,6 +60,8 @@ export interface SearchMetrics {
   readonly phrases: PhraseUse;
   /** Postings decoded, or 0 where the engine does not say. */
   readonly postings: number;
+  /** The generation that was searched; absent where the engine does not say. */
+  readonly generation?: number;
 }
 
 export interface EngineStats {

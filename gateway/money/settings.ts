@@ -42,6 +42,8 @@ export const MONEY_SETTINGS = {
     .optional(),
   /** Milliseconds for one settlement by it. */
   FACILITATOR_TIMEOUT_MS: integer(1000, 180_000, 30_000),
+  /** File with the addresses whose payments are not taken, one a line. */
+  PAYER_DENY_FILE: z.string().min(1).optional(),
   /** Price of a search paid per request, in USD. */
   PRICE_USD: usd('0.00005'),
   /** Whether the live cost of settlement is added to PRICE_USD, as signed quotes. */
@@ -86,6 +88,10 @@ export const MONEY_SETTINGS = {
   CHANNEL_COST_PERCENT: integer(1, 100, 5),
   /** Seconds that a charged search waits for its claim at the most, where the claim pays for itself. */
   CHANNEL_CLAIM_SECONDS: integer(60, 31_536_000, 604_800),
+  /** Whether receipts are signed (x402 extension `offer-receipt`). */
+  SIGNED_RECEIPTS: switched('on'),
+  /** Whether quotes are signed as well: the header of a 402 is then longer than some proxies take. */
+  SIGNED_OFFERS: switched('off'),
   /** Whether version 1 of x402 is spoken as well. */
   X402_V1: switched('off'),
 } as const;

@@ -7,6 +7,8 @@ export interface SearchAnswer {
   readonly kind: 'answer';
   readonly body: Uint8Array;
   readonly resultCount: number;
+  /** The generation of the index that was searched, where search-core says it. */
+  readonly generation?: number;
 }
 
 /** How a search ran, for the books of usage; never for the caller's reply. */

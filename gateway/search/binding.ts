@@ -7,7 +7,11 @@ import type { RequestBinding } from '../money/ledger/payment.js';
  * its defaults filled in, so that another spelling of the same search is the same search.
  */
 export function bindingOf(request: SearchRequest): RequestBinding {
+  return `0x${createHash('sha256').update(canonicalRequest(request)).digest('hex')}`;
+}
+
+/** Method, path and the validated request, as one text. */
+export function canonicalRequest(request: SearchRequest): string {
   const { query, maxResults, maxDescriptionLength } = request;
-  const canonical = JSON.stringify([query, maxResults, maxDescriptionLength]);
-  return `0x${createHash('sha256').update(`POST\n/search\n${canonical}`).digest('hex')}`;
+  return `POST\n/search\n${JSON.stringify([query, maxResults, maxDescriptionLength])}`;
 }

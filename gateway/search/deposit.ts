@@ -53,6 +53,8 @@ export function createDepositSearch(parts: DepositSearchParts) {
 
   const search = createPaidSearch<CheckedDeposit>({
     ...parts.paid,
+    // A deposit is made whatever its first search finds.
+    chargesEmpty: true,
     identifierOf: () => undefined,
     verifier: {
       check: (deposit) => {

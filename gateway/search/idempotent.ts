@@ -4,7 +4,7 @@ import type { IdempotentReplies, IdempotentTry } from '../customers/credits/idem
 import type { Clock } from '../ground/domain/ports.js';
 import { refuse } from '../ground/domain/refusal.js';
 import type { RunContext, RunSearch } from './answer.js';
-import { bindingOf } from './binding.js';
+import type { Keeping } from './keeping.js';
 import { refused, type SearchReply } from './reply.js';
 import { createSharedWork } from './shared-work.js';
 
@@ -24,6 +24,7 @@ export type KeyedSearch<Context extends RunContext = KeyedContext> = (
 interface IdempotentSearchParts {
   readonly search: KeyedSearch<RunContext>;
   readonly replies: Omit<IdempotentReplies, 'prune'>;
+  readonly keeping: Pick<Keeping, 'bindingOf'>;
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   /** How long a copy waits for the first one, which another gateway may be running. */
   readonly waitMs: number;
@@ -89,7 +90,7 @@ export function createIdempotentSearch(parts: IdempotentSearchParts): KeyedSearc
     if (key === undefined) return search(caller, request, run, context);
     const { requestId } = context;
     const { id: accountId } = caller.account;
-    const attempt = { accountId, key, binding: bindingOf(request), requestId };
+    const attempt = { accountId, key, binding: parts.keeping.bindingOf(request), requestId };
     const mine = { isFirst: false };
     const copies = `${accountId} ${attempt.binding} ${key}`;
     const reply = await shared.join(copies, context.signal, (signal) => {

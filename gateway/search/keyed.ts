@@ -15,7 +15,10 @@ export interface Credits<Hold> {
 }
 
 /** Hold a credit, search, then spend it on a 200 or give it back. */
-export function createKeyedSearch<Hold extends object>(credits: Credits<Hold>) {
+export function createKeyedSearch<Hold extends object>(
+  credits: Credits<Hold>,
+  { chargesEmpty }: { readonly chargesEmpty: boolean },
+) {
   return async (
     caller: Caller,
     request: SearchRequest,
@@ -33,7 +36,12 @@ export function createKeyedSearch<Hold extends object>(credits: Credits<Hold>) {
       await credits.release(hold);
       return { kind: 'refused', requestId, refusal: answer };
     }
+    const { body, resultCount } = answer;
+    if (resultCount === 0 && !chargesEmpty) {
+      await credits.release(hold);
+      return { kind: 'results', requestId, body, resultCount, isFree: true };
+    }
     await credits.spend(hold);
-    return { kind: 'results', requestId, body: answer.body, resultCount: answer.resultCount };
+    return { kind: 'results', requestId, body, resultCount };
   };
 }

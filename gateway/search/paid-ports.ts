@@ -108,6 +108,8 @@ export interface PaidSearchParts<Presented> {
   readonly settlement: PaymentSettlement;
   /** Shared by everything that is sold. */
   readonly turns: Turns;
+  /** Whether a search that finds nothing is paid for; false leaves its payment unsettled. */
+  readonly chargesEmpty: boolean;
   /** How long a caller waits for the chain before it is told `settlement_pending`. */
   readonly settlementWaitMs: number;
 }

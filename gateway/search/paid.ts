@@ -108,7 +108,16 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
       await ledger.release(payment.id, answer.code);
       return refused(requestId, answer);
     }
-    const reply = { body: answer.body, contentType: 'application/json', requestId };
+    if (answer.resultCount === 0 && !parts.chargesEmpty) {
+      await ledger.release(payment.id, 'no_results');
+      const { chainId, from: payer } = payment.authorization;
+      const { body, resultCount } = answer;
+      const receipt = { chainId, payer, unsettled: 'no_results' } as const;
+      return { kind: 'results', requestId, body, resultCount, isFree: true, receipt };
+    }
+    const { body, generation } = answer;
+    const found = { ...(generation !== undefined && { generation }) };
+    const reply = { body, contentType: 'application/json', requestId, ...found };
     const served = await ledger.serve(payment.id, reply);
     place.leave();
     // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.

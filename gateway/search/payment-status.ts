@@ -12,6 +12,8 @@ import {
   type StatusProof,
 } from '../money/payment/status-proof.js';
 import type { Receipt } from '../money/x402/receipt.js';
+import { isSealed } from './keeping.js';
+import { soldOf, type Sold } from './reply.js';
 
 /** What the payer of an authorization is told about it. */
 export interface PaymentReport {
@@ -55,7 +57,9 @@ export interface PaymentInquiry {
     nonce: Bytes32,
     proof: string | undefined,
     allowance: ChainAllowance,
-  ): Promise<{ readonly reply: StoredReply; readonly receipt: Receipt } | Refusal>;
+  ): Promise<
+    { readonly reply: StoredReply; readonly receipt: Receipt; readonly sold: Sold } | Refusal
+  >;
 }
 
 export function createPaymentInquiry(parts: PaymentStatusParts): PaymentInquiry {
@@ -77,7 +81,9 @@ export function createPaymentInquiry(parts: PaymentStatusParts): PaymentInquiry 
     if (payment.status !== 'settled' && payment.status !== 'final') return undefined;
     const bought = await parts.bought(payment);
     if (isRefusal(bought)) return undefined;
-    return bought ?? payment.reply;
+    if (bought) return bought;
+    // A sealed reply opens for the request that it answers, and for nothing else.
+    return payment.reply && !isSealed(payment.reply.body) ? payment.reply : undefined;
   };
 
   return {
@@ -100,7 +106,8 @@ export function createPaymentInquiry(parts: PaymentStatusParts): PaymentInquiry 
       if (!payment?.transaction || !reply) return NO_REPLY;
       const { chainId, from: payer, value: amount } = payment.authorization;
       const { transaction } = payment;
-      return { reply, receipt: { chainId, payer, transaction, amount } };
+      const sold = soldOf({ binding: payment.binding, at: payment.reservedAt }, reply);
+      return { reply, receipt: { chainId, payer, transaction, amount }, sold };
     },
   };
 }

@@ -5,9 +5,9 @@ import type { Caller } from '../customers/keys/caller.js';
 import type { RequestBinding } from '../money/ledger/payment.js';
 import type { Admission } from '../customers/limits/admission.js';
 import type { RunSearch } from './answer.js';
-import { bindingOf } from './binding.js';
 import type { Credentials, Face } from './caller.js';
 import type { KeyedSearch } from './idempotent.js';
+import type { Keeping } from './keeping.js';
 import { refused, type SearchReply } from './reply.js';
 import { parseSearchRequest } from './request.js';
 
@@ -32,6 +32,8 @@ type Metered = (reply: SearchReply, request?: SearchRequest) => void;
 /** The parts that a search is made of; `main` wires them. */
 export interface SearchParts<Payload> {
   readonly run: RunSearch;
+  /** In what form replies are kept. */
+  readonly keeping: Keeping;
   /** Called when an account's search begins, for its usage. */
   meter(caller: Caller, requestId: string): Metered;
   /** Checks an Authorization header's value. */
@@ -95,26 +97,41 @@ export function createSearch<Payload extends object>(parts: SearchParts<Payload>
       paying: Asker<Payload>,
       asked: SearchRequest,
     ): Promise<SearchReply> {
-      const { run } = parts;
+      const run = running(parts);
       switch (paying.kind) {
         case 'account': {
           const { idempotencyKey } = call;
           const context = { requestId, signal, ...(idempotencyKey && { idempotencyKey }) };
-          return parts.searchOnCredits(paying.caller, asked, run, context);
+          const reply = await parts.searchOnCredits(paying.caller, asked, run, context);
+          return recalled(reply, asked, parts.keeping);
         }
         case 'payer': {
           const allowance = parts.chainAllowance(call.address);
-          const binding = bindingOf(asked);
+          const binding = parts.keeping.bindingOf(asked);
           const purchase = { request: asked, binding, run, requestId, allowance };
           const reply = await parts.searchForPayment(paying.payload, purchase, signal);
-          if (reply.kind === 'results') allowance.giveBack();
-          return reply;
+          if (reply.kind === 'results' && !reply.isFree) allowance.giveBack();
+          return recalled(reply, asked, parts.keeping);
         }
         case 'nobody':
           return refused(requestId, PAYMENT_REQUIRED);
       }
     }
   };
+}
+
+/** The search, whose reply has the form in which it is kept until it leaves. */
+function running({ run, keeping }: Pick<SearchParts<object>, 'run' | 'keeping'>): RunSearch {
+  return async (request, context) => {
+    const answer = await run(request, context);
+    if (answer.kind === 'refusal') return answer;
+    return { ...answer, body: keeping.store(answer.body, request) };
+  };
+}
+
+function recalled(reply: SearchReply, request: SearchRequest, keeping: Keeping): SearchReply {
+  if (reply.kind === 'refused') return reply;
+  return { ...reply, body: keeping.recall(reply.body, request) };
 }
 
 const PAYMENT_REQUIRED = refuse(

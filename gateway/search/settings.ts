@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer } from '../ground/setting-kinds.js';
+import { integer, switched } from '../ground/setting-kinds.js';
 
 const coreUrl = z.string().regex(/^(https?:\/\/|unix:\/)/, 'must be http:// or unix:/');
 
@@ -13,6 +13,10 @@ export const SEARCH_SETTINGS = {
     .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))])
     .pipe(z.array(coreUrl).min(1).max(64))
     .optional(),
+  /** Whether a search that finds nothing costs what any search costs; channels always charge. */
+  CHARGE_EMPTY_SEARCHES: switched('on'),
+  /** Whether queries and replies may be read in the database after a search. */
+  RETENTION: switched('on'),
   /** Milliseconds for one search. */
   UPSTREAM_TIMEOUT_MS: integer(50, 60_000, 5000),
 } as const;

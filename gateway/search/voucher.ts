@@ -15,7 +15,7 @@ import {
   voucherReceipt,
 } from './channel-replies.js';
 import { RELEASED } from './paid-replies.js';
-import { refused, type SearchReply } from './reply.js';
+import { refused, soldOf, type SearchReply } from './reply.js';
 import { createSharedWork } from './shared-work.js';
 
 /** What is asked of each voucher now. Amounts in atomic units. */
@@ -71,12 +71,13 @@ export function createVoucherSearch({ books, terms }: VoucherSearchParts) {
       await books.release(voucher);
       return refused(requestId, answer);
     }
-    const charged = await books.charge(voucher, answer.body);
+    const charged = await books.charge(voucher, answer.body, answer.generation);
     // Only a reservation that counted as dead, and was taken from us, is not charged.
     if (!charged) return refused(requestId, RELEASED);
     const receipt = voucherReceipt(charged, channel);
     const { body, resultCount } = answer;
-    return { kind: 'results', requestId, body, resultCount, receipt };
+    const sold = soldOf(charged, answer);
+    return { kind: 'results', requestId, body, resultCount, receipt, sold };
   };
 
   const buy = async (
@@ -130,7 +131,8 @@ export function replyWithoutSearch(
       if (voucher.binding !== binding) return corrected(requestId, SPENT, channel, receipt);
       if (!voucher.reply) return corrected(requestId, VOUCHER_EXPIRED, channel, receipt);
       const { body, requestId: first } = voucher.reply;
-      return { kind: 'results', requestId: first, body, receipt };
+      const sold = soldOf(voucher, voucher.reply);
+      return { kind: 'results', requestId: first, body, receipt, sold };
     }
   }
 }

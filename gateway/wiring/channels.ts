@@ -23,6 +23,7 @@ import { channelReasons } from '../money/x402/channel-reasons.js';
 import { decodePaymentSignature, type PresentedPayment } from '../money/x402/payment.js';
 import type { ChannelTerms, Offer, PaymentTerms } from '../money/x402/terms.js';
 import type { Ledger } from '../money/ledger/ledger.js';
+import type { DenyList } from '../money/payment/deny-list.js';
 import { createDepositSearch, type DepositSearchParts } from '../search/deposit.js';
 import type { SearchParts } from '../search/pipeline.js';
 import { createRefund, type RefundReply } from '../search/refund.js';
@@ -69,6 +70,7 @@ interface ChannelParts {
   readonly terms: PaymentTerms;
   readonly paid: DepositSearchParts['paid'] & { readonly ledger: Pick<Ledger, 'owner'> };
   readonly confirm: DepositSearchParts['confirm'];
+  readonly denied: DenyList;
   /** Sends claims and refunds on the relayers’ lanes. */
   readonly sender: Parameters<typeof createContractSender>[0]['settlement'];
 }
@@ -132,17 +134,21 @@ export async function openChannels(
   return {
     offer,
     takes: ({ scheme }) => scheme === BATCH_SETTLEMENT,
-    search: (presented, purchase, signal) => {
+    search: async (presented, purchase, signal) => {
       const { requestId } = purchase;
       const checked = check(presented);
-      if (isRefusal(checked)) return Promise.resolve(refused(requestId, checked));
+      if (isRefusal(checked)) return refused(requestId, checked);
       switch (checked.kind) {
-        case 'voucher':
-          return searchByVoucher(checked.payment, purchase, signal);
+        case 'voucher': {
+          // An objection leaves the reply of a charged voucher to its payer.
+          const objection = await parts.denied.objection(checked.payment.config.payer);
+          const payment = { ...checked.payment, ...(objection && { objection }) };
+          return searchByVoucher(payment, purchase, signal);
+        }
         case 'deposit':
           return searchByDeposit(checked.payment, purchase, signal);
         case 'refund':
-          return Promise.resolve(refused(requestId, REFUND_ELSEWHERE));
+          return refused(requestId, REFUND_ELSEWHERE);
       }
     },
     refund: async (header, requestId) => {

@@ -56,22 +56,26 @@ export async function openDoors(
     },
     payments: { chain: () => chain.health(), settlement: () => payments.health() },
   });
+  const { offer, proofs } = payments;
+  const sale = { offer, ...(proofs && { proofs }) };
   const tools = await stops.keep(
     'tool protocol',
-    openToolAccess(config, { ...parts, offer: payments.offer, clock, random, log }),
+    openToolAccess(config, { ...parts, ...sale, clock, random, log }),
   );
   const inquiries = paymentRoutes({
     inquiry: payments.inquiry,
     admitAddress: (address) => access.limits.admitAddress(address, 'challenge'),
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
-    receiptHeader: (receipt, version) => payments.wire.receiptHeader(receipt, version),
+    receiptHeader: (receipt, version, delivered) =>
+      payments.wire.receiptHeader(receipt, version, delivered),
   });
   const front = frontRoutes({
     url: publicUrl,
     mcp: mcpAddresses(config),
     clock,
     freeSearch: parts.freeSearch,
-    offer: payments.offer,
+    offer,
+    ...(proofs && { didDocument: proofs.document }),
     isReady: async () => (await health.check()).keys,
     index: indexState(clock, {
       nodes: core.nodes,

@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createMetrics } from '../ground/observe/metrics.js';
@@ -9,6 +10,7 @@ import { openStore } from '../ground/store/open.js';
 import { sealingWith } from '../ground/store/sealing.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import { ownVersion } from '../ground/version.js';
+import { keptOpen, keptSealed, type Keeping } from '../search/keeping.js';
 import { openChain } from './chain-access.js';
 import type { Config } from './config.js';
 import { MIGRATIONS } from './migrations.js';
@@ -95,8 +97,27 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     [ownVersion(), 1],
   ]);
   count('commits', 'Commits since the start', () => store.health().commits);
-  const sealing = sealingWith(sealingKeys.keys, random);
-  return { chain, core, store, metrics, sealing, warnings };
+  const { keys } = sealingKeys;
+  const sealing = sealingWith(keys, random);
+  return {
+    chain,
+    core,
+    store,
+    metrics,
+    sealing,
+    keeping: keepingOf(config, keys[keys.length - 1] ?? keys[0]),
+    warnings,
+  };
+}
+
+/**
+ * The books' own secret is not in them: it comes from the oldest key that seals what is secret there,
+ * so that gateways which have a newer one already agree with those that have not.
+ */
+function keepingOf({ RETENTION }: Config, sealingKey: Uint8Array): Keeping {
+  if (RETENTION) return keptOpen;
+  const secret = hkdfSync('sha256', sealingKey, '', 'search402 kept replies', 32);
+  return keptSealed(new Uint8Array(secret), random);
 }
 
 /** What is wrong with the modes of the relayer's files, which the operator made. */

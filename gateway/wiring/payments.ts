@@ -17,11 +17,13 @@ import { readAuthorizationState } from '../money/payment/authorization-state.js'
 import type { ChainFacts } from '../money/payment/on-chain.js';
 import { createCodeLookup, createPayerGate } from '../money/payment/code-lookup.js';
 import { createStatusProofCheck } from '../money/payment/status-proof.js';
+import { EVERYBODY_MAY_PAY, openDenyList } from '../money/payment/deny-list.js';
 import { createVerifier, type Sale } from '../money/payment/verifier.js';
 import type { SearchRequest } from '../../search-core/contract.js';
 import { openChannels, type Channels } from './channels.js';
 import { createPaidSearch } from '../search/paid.js';
 import type { Verifier } from '../search/paid-ports.js';
+import { createProofs, type Proofs } from '../search/proofs.js';
 import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
 import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
@@ -30,7 +32,9 @@ import { codePayerLimits, openMover, type Mover } from './mover.js';
 import type { SettlementHealth } from '../money/settlement/health.js';
 import { warnIfUnderpriced } from './price-warning.js';
 import { openSearchPrice } from './search-price.js';
+import type { Sealing } from '../ground/store/sealing.js';
 import type { Store } from '../ground/store/store.js';
+import { receiptKey } from '../money/x402/receipt-key.js';
 import {
   decodePaymentSignature,
   decodePaymentV1,
@@ -48,6 +52,8 @@ export interface Payments extends Pick<
   'readPayment' | 'searchForPayment'
 > {
   readonly wire: PaymentWire;
+  /** Signs quotes and receipts; absent where the settings turn that off. */
+  readonly proofs?: Proofs;
   /** What is asked for a search now. */
   readonly offer: CurrentOffer;
   /** Gives back what is left in a channel; absent where channels are off. */
@@ -79,6 +85,7 @@ export async function openPayments(
     publicUrl: string;
     clock: Clock;
     random: Random;
+    sealing: Sealing;
     log: Log;
     metrics: Pick<Metrics, 'gauge' | 'gauges'>;
   },
@@ -98,6 +105,9 @@ export async function openPayments(
     mimeType: 'application/json',
     discovery: SEARCH_DISCOVERY,
   };
+  const proofs = config.SIGNED_RECEIPTS
+    ? openProofs(config, { ...parts, terms, resource })
+    : undefined;
   const price = await openSearchPrice(config, { chain, clock, random, log, terms, resource });
   const ledger = createLedger({
     ...{ store, clock, random, owner: random.uuid() },
@@ -123,11 +133,17 @@ export async function openPayments(
     relayers: chain.relayers.map(({ address }) => address),
     eip6492Factories: config.EIP6492_FACTORIES,
   });
+  const denied =
+    config.PAYER_DENY_FILE === undefined
+      ? EVERYBODY_MAY_PAY
+      : await openDenyList(config.PAYER_DENY_FILE, { clock, log });
   const code = createCodeLookup(chain.client, clock, VERIFY_DEADLINE_MS);
   const objectionToPayer = createPayerGate(code);
   const turns = new Turns(clock);
   const confirm: Verifier<PresentedPayment>['confirm'] = async (authorization, allowance) => {
-    const objection = await objectionToPayer(authorization, allowance);
+    const objection =
+      (await denied.objection(authorization.from)) ??
+      (await objectionToPayer(authorization, allowance));
     if (objection) return objection;
     const confirmed = await verifier.confirm(authorization);
     if (isRefusal(confirmed)) return confirmed;
@@ -143,8 +159,10 @@ export async function openPayments(
   /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
   const paidFor = <Presented, Asked>(
     read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },
+    chargesEmpty = true,
   ) =>
     createPaidSearch<Presented, Asked>({
+      chargesEmpty,
       identifierOf: (presented) => read(presented).payment.identifier,
       verifier: {
         check: (presented) => {
@@ -161,19 +179,20 @@ export async function openPayments(
   });
   const { sender } = mover;
   const channels =
-    sender && (await openChannels(config, { ...parts, paid, confirm, terms, sender }));
+    sender && (await openChannels(config, { ...parts, paid, confirm, denied, terms, sender }));
   const offer: CurrentOffer = () => ({ ...price.offer(), ...channels?.offer() });
-  const searchForTransfer = paidFor<PresentedPayment, SearchRequest>((payment) => ({
-    payment,
-    sale: price,
-  }));
+  const searchForTransfer = paidFor<PresentedPayment, SearchRequest>(
+    (payment) => ({ payment, sale: price }),
+    config.CHARGE_EMPTY_SEARCHES,
+  );
   const { publicUrl, packs } = parts;
   const sold = { terms, publicUrl };
   const buyTopUp = paidFor<SalePresented, TopUpOrder>(soldFor);
   const buyPack = paidFor<SalePresented, PackSize>(soldFor);
   return {
-    wire: createWire(offer, config.X402_V1),
+    wire: createWire(offer, config.X402_V1, proofs),
     offer,
+    ...(proofs && { proofs }),
     ...(channels && { refund: channels.refund }),
     inquiry: openInquiry(config, parts),
     topUps: createTopUpPayments({ ...sold, store, buy: buyTopUp }),
@@ -193,6 +212,26 @@ export async function openPayments(
       if (open > 0) log.warn({ open }, 'payments are left for the next start to finish');
     },
   };
+}
+
+/** The key is the same in every gateway that has the sealing key, and after every start. */
+function openProofs(
+  { SIGNED_OFFERS }: Config,
+  parts: {
+    readonly sealing: Sealing;
+    readonly publicUrl: string;
+    readonly terms: PaymentTerms;
+    readonly resource: Resource;
+    readonly clock: Clock;
+  },
+): Proofs {
+  const { sealing, publicUrl, terms, resource, clock } = parts;
+  return createProofs({
+    key: receiptKey(sealing.derive('receipts'), publicUrl),
+    resourceUrl: resource.url,
+    ...(SIGNED_OFFERS && { offerSeconds: terms.maxTimeoutSeconds }),
+    clock,
+  });
 }
 
 /** Answers payers about the payments in the books, of a search or of credits. */

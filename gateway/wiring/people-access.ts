@@ -26,6 +26,8 @@ import type { SearchParts } from '../search/pipeline.js';
 import type { Store } from '../ground/store/store.js';
 
 interface PeopleSettings {
+  /** Whether single requests can be looked at later; counts are kept either way. */
+  readonly keepsRequests: boolean;
   /** Where the console and the searches are reached, without a path. */
   readonly publicUrl: string;
   /** Addresses of the tool protocol: for accounts, and for payments. */
@@ -87,7 +89,7 @@ export async function openPeopleAccess(
   const people = await openPeople({ store, ...ports, mailer, publicUrl, team });
   const wallets = walletProof && openWallets({ store, ...ports, mailer, publicUrl }, walletProof);
   const accounts = openAccounts(store, clock, access);
-  const recorder = usageRecorder(store, clock, log);
+  const recorder = usageRecorder({ store, clock, log }, settings);
   const payments = money.topUpPayments;
   const topUps =
     payments &&
@@ -173,7 +175,7 @@ function meterWith(
         key: caller.key,
         outcome: isOk ? 'ok' : reply.refusal.code,
         latencyMs: clock.monotonicMs() - startedMs,
-        credits: isOk && !reply.isReplay ? 1 : 0,
+        credits: isOk && !reply.isReplay && !reply.isFree ? 1 : 0,
         ...(request && { request }),
         ...(isOk && reply.resultCount !== undefined && { resultCount: reply.resultCount }),
       });

@@ -38,7 +38,7 @@ export async function openRooms(
   const { keys, credits } = access;
   const packing = { store, keys, credits, sealing, ...ports };
   const packs = await stops.keep('packs', openPackAccess(config, packing));
-  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, ...ports };
+  const paying = { store, chain, packs: packs.packs, publicUrl, metrics, sealing, ...ports };
   const payments = await openPayments(config, paying);
   stops.add('settlement', (leftMs) => payments.stop(leftMs()));
   const settings = {
@@ -59,6 +59,7 @@ export async function openRooms(
     }),
     priceUnits: config.PRICE_USD,
     packLifetimeMs: packs.lifetimeMs,
+    keepsRequests: config.RETENTION,
     bodyLimits,
   };
   const figures = async () => {
@@ -88,7 +89,7 @@ export async function openRooms(
 /** The searches: the pipeline for those who pay, and the front page's own. */
 export function wireSearch(
   config: Config,
-  { core, metrics }: Ground,
+  { core, metrics, keeping }: Ground,
   { access, payments, people }: Rooms,
   { log, stops }: Surroundings,
 ): { readonly search: Search; readonly freeSearch: FreeSearch } {
@@ -104,6 +105,7 @@ export function wireSearch(
   stops.add('upstream', () => upstream.close());
   const search = createSearch({
     run: upstream,
+    keeping,
     meter: people.meter,
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
@@ -111,8 +113,9 @@ export function wireSearch(
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     readPayment: payments.readPayment,
     searchOnCredits: createIdempotentSearch({
-      search: createKeyedSearch(access.credits),
+      search: createKeyedSearch(access.credits, { chargesEmpty: config.CHARGE_EMPTY_SEARCHES }),
       replies: access.replies,
+      keeping,
       clock,
       waitMs: config.UPSTREAM_TIMEOUT_MS,
     }),

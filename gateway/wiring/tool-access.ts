@@ -23,6 +23,7 @@ import { ownUrl } from './own-url.js';
 import type { PeopleAccess } from './people-access.js';
 import type { Face } from '../search/caller.js';
 import type { Search } from '../search/pipeline.js';
+import type { Proofs } from '../search/proofs.js';
 import type { Sealing } from '../ground/store/sealing.js';
 import type { Store } from '../ground/store/store.js';
 import { ownVersion } from '../ground/version.js';
@@ -36,6 +37,8 @@ export interface ToolAccessParts {
   readonly offer: CurrentOffer;
   readonly bodyLimits: BodyLimits;
   readonly sealing: Sealing;
+  /** Signs quotes and receipts; absent where the settings turn that off. */
+  readonly proofs?: Proofs;
   /** Where people reach the console, without a path. */
   readonly publicUrl: string;
   readonly clock: Clock;
@@ -80,7 +83,7 @@ export async function openToolAccess(config: Config, parts: ToolAccessParts): Pr
   const connections = openConnections(store, clock, tokens);
   const endpoint = createMcpEndpoint({
     search: parts.search,
-    wire: createMcpWire(parts.offer),
+    wire: createMcpWire(parts.offer, parts.proofs),
     random,
     log,
     version: ownVersion(),

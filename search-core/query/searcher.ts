@@ -53,7 +53,9 @@ export class Searcher {
       ),
       request.maxResults,
     );
-    return { results, metrics: { ended: budget.ended, phrases, postings: budget.postings } };
+    const { generation } = this.snapshot.commit;
+    const { ended, postings } = budget;
+    return { results, metrics: { ended, phrases, postings, generation } };
   }
 
   /**

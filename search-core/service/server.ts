@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { SearchRequest, SearchResponse } from '../contract.js';
+import { GENERATION_HEADER, type SearchRequest, type SearchResponse } from '../contract.js';
 import { type Engine, type SearchLimits, UnavailableError } from '../engine.js';
 import * as http from './http.js';
 import { ServiceMetrics } from './metrics.js';
@@ -111,7 +111,9 @@ export class SearchService {
       http.sendProblem(response, requestId, refusal, { 'retry-after': '1' });
       return;
     }
-    http.sendJson(response, 200, requestId, await this.answer(parsed, requestId));
+    const { body, generation } = await this.answer(parsed, requestId);
+    const headers = generation === undefined ? {} : { [GENERATION_HEADER]: String(generation) };
+    http.sendJson(response, 200, requestId, body, headers);
   }
 
   private async parse(request: IncomingMessage): Promise<SearchRequest | http.Problem> {
@@ -121,7 +123,10 @@ export class SearchService {
     return 'status' in body ? body : http.parseSearchRequest(body);
   }
 
-  private async answer(request: SearchRequest, requestId: string): Promise<SearchResponse> {
+  private async answer(
+    request: SearchRequest,
+    requestId: string,
+  ): Promise<{ body: SearchResponse; generation: number | undefined }> {
     const started = performance.now();
     this.inFlight++;
     this.metrics.started();
@@ -130,7 +135,8 @@ export class SearchService {
       const executionTime = (performance.now() - started) / 1000;
       this.metrics.answered(executionTime, metrics);
       const searchMetadata = { executionTime };
-      return { requestId, result: { results, searchMetadata, totalResults: results.length } };
+      const result = { results, searchMetadata, totalResults: results.length };
+      return { body: { requestId, result }, generation: metrics.generation };
     } catch (error) {
       this.metrics.failed();
       throw error;

@@ -84,8 +84,17 @@ describe('the command line', () => {
     expect(JSON.parse((await cli('quote --json')).out)).toMatchObject({ amountUnits: '50' });
   });
 
+  test('takes options before the command', async () => {
+    const key = { SEARCH402_API_KEY: GOOD_KEY, SEARCH402_BASE_URL: 'http://127.0.0.1:9' };
+    const options = `--json --base-url ${world.proxy.url} --max-retries=0 --max-results 2`;
+    const { code, out } = await cli(`${options} search kestrel`, key);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ result: { totalResults: 2 } });
+    expect((await cli('--timeout 5 --help search')).out).toContain('search402 search QUERY');
+  });
+
   test('explains itself', async () => {
-    for (const command of ['', 'search', 'pay', 'quote', 'doctor']) {
+    for (const command of ['', 'search', 'pay', 'quote', 'verify', 'doctor']) {
       const { code, out } = await cli(`${command} --help`);
       expect(code).toBe(0);
       expect(out).toMatch(/--json +output for programs/);

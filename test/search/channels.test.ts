@@ -106,7 +106,10 @@ describe('one voucher', () => {
     expect(again.headers.get('payment-response')).toBe(reply.headers.get('payment-response'));
     const other = await fetch(url, { ...init, body: JSON.stringify({ query: 'tides' }) });
     expect(other.status).toBe(402);
-    expect(other.headers.get('payment-response')).toBe(reply.headers.get('payment-response'));
+    // The channel as it was told before, and no proof of a search that was not made.
+    const { extensions, ...told } = receiptOf(reply);
+    expect(extensions).toHaveProperty('offer-receipt');
+    expect(receiptOf(other)).toEqual(told);
     const challenge = decodePaymentRequiredHeader(other.headers.get('payment-required') ?? '');
     expect(challenge.error).toBe('invalid_batch_settlement_evm_cumulative_amount_mismatch');
     expect(challenge.accepts[0]?.extra).toMatchObject({

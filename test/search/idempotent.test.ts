@@ -12,6 +12,7 @@ import type { Store } from '../../gateway/ground/store/store.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { createIdempotentSearch } from '../../gateway/search/idempotent.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
+import { keptOpen } from '../../gateway/search/keeping.js';
 import { callerOf, givenAccount, handClock, openAccountStore } from '../support/accounts.js';
 import { deferred } from '../support/deferred.js';
 import { ENGINES, engineOf } from '../support/engines.js';
@@ -48,8 +49,9 @@ describe.each(ENGINES)('on %s', (name) => {
   const gateway = ({ limits = LIMITS, waitMs = 2_000 } = {}) => {
     const replies = openIdempotentReplies(store, clock, limits);
     const search = createIdempotentSearch({
-      search: createKeyedSearch(credits),
+      search: createKeyedSearch(credits, { chargesEmpty: true }),
       replies,
+      keeping: keptOpen,
       clock: realClock,
       waitMs,
     });

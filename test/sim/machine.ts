@@ -11,6 +11,7 @@ import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type Search, type SearchCall } from '../../gateway/search/pipeline.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { refused, type SearchReply } from '../../gateway/search/reply.js';
+import { keptOpen } from '../../gateway/search/keeping.js';
 import { TAKEN_OVER } from '../../gateway/money/settlement/handover.js';
 import type { Signer } from '../../gateway/money/settlement/signer.js';
 import { StoreUnavailable, type Store } from '../../gateway/ground/store/store.js';
@@ -222,18 +223,19 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   const lifetimeMs = 24 * 3600 * 1000;
   const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
-    ...{ store, chain, packs, publicUrl: PUBLIC_URL, ...ports },
+    ...{ store, chain, packs, sealing, publicUrl: PUBLIC_URL, ...ports },
     metrics: { gauge: () => undefined },
   });
   const search = createSearch({
     run: site.runSearch(process),
+    keeping: keptOpen,
     meter: () => () => undefined,
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
     admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
     chainAllowance: (address) => access.unpaid.chainAllowance(address),
     readPayment: payments.readPayment,
-    searchOnCredits: createKeyedSearch(access.credits),
+    searchOnCredits: createKeyedSearch(access.credits, { chargesEmpty: true }),
     searchForPayment: payments.searchForPayment,
   });
   return {

@@ -24,6 +24,7 @@ import { openPeopleAccess } from '../../gateway/wiring/people-access.js';
 import type { RunSearch } from '../../gateway/search/answer.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch } from '../../gateway/search/pipeline.js';
+import { keptOpen } from '../../gateway/search/keeping.js';
 import { openStore } from '../../gateway/ground/store/open.js';
 import type { Store } from '../../gateway/ground/store/store.js';
 import { realClock, realRandom, silentLog } from './ports.js';
@@ -112,6 +113,7 @@ export async function openConsoleWorld(
       ...(smtpUrl !== undefined && { smtpUrl }),
       operatorEmails,
       priceUnits: usdcUnits(50n),
+      keepsRequests: true,
       packLifetimeMs: 365 * 24 * 3600 * 1000,
       bodyLimits,
     },
@@ -129,13 +131,14 @@ export async function openConsoleWorld(
     .use(people.consoleAndAccount);
   const search = createSearch<object>({
     run,
+    keeping: keptOpen,
     meter: people.meter,
     authenticate: access.authenticate,
     admitCaller: (caller) => access.limits.admit(caller),
     admitAddress: (address, policy) => access.limits.admitAddress(address, policy),
     chainAllowance: () => freeAllowance,
     readPayment: noPayments,
-    searchOnCredits: createKeyedSearch(access.credits),
+    searchOnCredits: createKeyedSearch(access.credits, { chargesEmpty: true }),
     searchForPayment: noPayments,
   });
   const app = createApp({

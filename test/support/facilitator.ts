@@ -26,6 +26,10 @@ export type Behaviour =
   | 'lie'
   /** Does nothing and says that its transaction is on its way. */
   | 'pending'
+  /** Does what it was asked to do, and speaks of failure beside the transaction's hash. */
+  | 'fail-named'
+  /** Does nothing, and speaks of failure beside the hash of a transaction that there is not. */
+  | 'refuse-named'
   /** Does nothing and refuses with a reason of its own. */
   | 'refuse'
   | 'garbage'
@@ -84,6 +88,13 @@ export async function startFacilitator(
         return;
       case 'lie':
         answer({ success: true, isValid: true, transaction: INVENTED, network });
+        return;
+      case 'fail-named':
+        await honest(operation, body);
+        answer({ success: false, errorReason: 'rpc_timeout', transaction: INVENTED, network });
+        return;
+      case 'refuse-named':
+        answer({ success: false, errorReason: 'rpc_timeout', transaction: INVENTED, network });
         return;
       case 'pending':
         answer({

@@ -12,6 +12,7 @@ import { limited } from '../../gateway/customers/limits/admission.js';
 import type { Face } from '../../gateway/search/caller.js';
 import { createKeyedSearch } from '../../gateway/search/keyed.js';
 import { createSearch, type SearchParts } from '../../gateway/search/pipeline.js';
+import { keptOpen } from '../../gateway/search/keeping.js';
 import { callerOf } from './accounts.js';
 import { freeAllowance } from './allowance.js';
 import { realRandom, silentLog } from './ports.js';
@@ -111,20 +112,24 @@ function fakeParts(
       const body = new TextEncoder().encode(JSON.stringify({ requestId, result }));
       return Promise.resolve({ kind: 'answer', body, resultCount: results.length });
     },
+    keeping: keptOpen,
     meter: () => () => undefined,
     authenticate: (authorization) => Promise.resolve(authenticated(authorization)),
     admitCaller: () => Promise.resolve(admission),
     admitAddress: () => admission,
     chainAllowance: () => freeAllowance,
     readPayment: (_version, value) => ({ value }),
-    searchOnCredits: createKeyedSearch({
-      hold: () =>
-        Promise.resolve(
-          left > 0 ? { left: left-- } : refuse('insufficient_credits', 'No credits are left.'),
-        ),
-      spend: () => Promise.resolve(),
-      release: () => Promise.resolve(left++),
-    }),
+    searchOnCredits: createKeyedSearch(
+      {
+        hold: () =>
+          Promise.resolve(
+            left > 0 ? { left: left-- } : refuse('insufficient_credits', 'No credits are left.'),
+          ),
+        spend: () => Promise.resolve(),
+        release: () => Promise.resolve(left++),
+      },
+      { chargesEmpty: true },
+    ),
     async searchForPayment({ value }, { request, run, requestId }, signal) {
       payments.push(value);
       const done = await run(request, { requestId, signal });

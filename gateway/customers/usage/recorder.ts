@@ -62,7 +62,10 @@ interface KeptRequest {
   readonly at: number;
 }
 
-export function usageRecorder(store: Store, clock: Clock, log: Log): UsageRecorder {
+export function usageRecorder(
+  { store, clock, log }: { readonly store: Store; readonly clock: Clock; readonly log: Log },
+  { keepsRequests }: { readonly keepsRequests: boolean },
+): UsageRecorder {
   let counters = new Map<string, Counter>();
   let requests: KeptRequest[] = [];
 
@@ -86,7 +89,7 @@ export function usageRecorder(store: Store, clock: Clock, log: Log): UsageRecord
     record(event) {
       const at = clock.now();
       count(counters, event, at);
-      if (requests.length < REQUESTS_BUFFERED_MAX) requests.push({ event, at });
+      if (keepsRequests && requests.length < REQUESTS_BUFFERED_MAX) requests.push({ event, at });
     },
     async flush() {
       if (counters.size === 0) return;

@@ -5,6 +5,7 @@ import { rateHeaders, type RateState } from '../../customers/limits/admission.js
 import type { Clock, Log, Random } from '../../ground/domain/ports.js';
 import { isRefusal, type Refusal } from '../../ground/domain/refusal.js';
 import type { Search } from '../../search/pipeline.js';
+import { isPaidFor } from '../../search/reply.js';
 import { readFormBody, readJsonBody, type BodyLimits } from '../http/body.js';
 import { clientAddress } from '../http/client-address.js';
 import { answerPreflight, isPreflight, showToPages } from '../http/cors.js';
@@ -116,8 +117,7 @@ async function search(visit: Visit, { face, key }: Asking, parts: FacesParts): P
     address: clientAddress(request, parts.trustedProxies),
     signal: goneSignal(response),
   });
-  // An account's searches have their own rate, whatever comes of them.
-  if (reply.kind === 'results' || reply.rate?.policy === 'search') markPaid(response);
+  if (isPaidFor(reply)) markPaid(response);
   if (reply.kind === 'refused') {
     refuseAs(face, visit, reply.refusal, reply.rate);
     return;

@@ -17,12 +17,16 @@ export interface FrontParts extends Pick<FrontFacts, 'url' | 'mcp'> {
   /** What a search costs now. */
   readonly offer: () => Offer;
   readonly isReady: () => Promise<boolean>;
+  /** Who signs for this service (did:web); absent where nothing is signed. */
+  readonly didDocument?: Readonly<Record<string, unknown>>;
   /** What the index holds; undefined where it cannot be told. */
   readonly index: () => Promise<IndexState | undefined>;
 }
 
 const MAX_AGE_SECONDS = 300;
 const MARKDOWN = 'text/markdown';
+/** Where did:web looks (W3C, did:web method specification). */
+const DID = '/.well-known/did.json';
 
 /**
  * The front door of the gateway: `/` for people and for programs, and the files at which crawlers and
@@ -47,7 +51,7 @@ export function frontRoutes(parts: FrontParts): Router {
   const markdown = publicText(MARKDOWN, frontMarkdown);
   const json = publicText('json', (known) => JSON.stringify(frontJson(known), null, 2));
 
-  router.all(['/', '/llms.txt', '/.well-known/x402'], createCors('GET'));
+  router.all(['/', '/llms.txt', '/.well-known/x402', DID], createCors('GET'));
   router.get('/', async (request, response) => {
     response.vary('Accept');
     response.setHeader('Link', LINKS);
@@ -66,6 +70,14 @@ export function frontRoutes(parts: FrontParts): Router {
     '/.well-known/x402',
     publicText('json', (known) => JSON.stringify(x402Resources(known))),
   );
+  const { didDocument } = parts;
+  if (didDocument) {
+    const text = JSON.stringify(didDocument);
+    router.get(
+      DID,
+      publicText('json', () => text),
+    );
+  }
   router.get('/favicon.ico', (_request, response) => {
     response.type('image/svg+xml');
     response.setHeader('Cache-Control', 'public, max-age=86400');

@@ -77,6 +77,7 @@ const DETAILS: Readonly<Record<RefusalCode, string>> = {
   settlement_failed: 'The transfer failed and nothing was paid. Sign a new payment.',
   insufficient_credits: 'The account has no credits left.',
   account_suspended: 'The account is suspended. Ask the operator.',
+  payer_denied: 'This service takes no payments from this wallet.',
   plan_restricted: 'The plan of this account does not allow this.',
   not_found:
     'Not found. To search, use POST /search. The documentation is at ' +

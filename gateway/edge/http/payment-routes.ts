@@ -5,6 +5,7 @@ import { parseBytes32, type Bytes32 } from '../../ground/domain/units.js';
 import { rateHeaders, type Admission } from '../../customers/limits/admission.js';
 import type { Receipt } from '../../money/x402/receipt.js';
 import type { PaymentInquiry } from '../../search/payment-status.js';
+import type { Delivered } from '../../search/proofs.js';
 import { createCors } from './cors.js';
 import { sendJson, sendRefusal } from './error-reply.js';
 import { requestIdOf } from './request-id.js';
@@ -16,7 +17,7 @@ export interface PaymentRouteParts {
   /** What an address that pays nothing for asking may have asked of the chain. */
   readonly chainAllowance: (address: string) => ChainAllowance;
   /** The value of `PAYMENT-RESPONSE`. */
-  receiptHeader(receipt: Receipt, version: 2): string;
+  receiptHeader(receipt: Receipt, version: 2, delivered: Delivered): string;
 }
 
 /** `GET /payments/{nonce}` and its reply, for the payer of an authorization alone. */
@@ -33,7 +34,8 @@ export function paymentRoutes(parts: PaymentRouteParts): Router {
     const found = await inquiry.reply(nonce, proof, allowance);
     if (isRefusal(found)) return found;
     response.setHeader('X-Request-Id', found.reply.requestId);
-    response.setHeader('PAYMENT-RESPONSE', parts.receiptHeader(found.receipt, 2));
+    const delivered = { sold: found.sold, body: found.reply.body };
+    response.setHeader('PAYMENT-RESPONSE', parts.receiptHeader(found.receipt, 2, delivered));
     response.setHeader('Cache-Control', 'private, no-store');
     sendJson(response, 200, found.reply.body);
     return undefined;

@@ -4,7 +4,8 @@ import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js'
 import type { Face } from '../../search/caller.js';
 import { rateHeaders } from '../../customers/limits/admission.js';
 import type { Search } from '../../search/pipeline.js';
-import type { Offer, SearchReply } from '../../search/reply.js';
+import type { Delivered } from '../../search/proofs.js';
+import { isPaidFor, type Offer, type SearchReply } from '../../search/reply.js';
 import type { Receipt } from '../../money/x402/receipt.js';
 import { readJsonBody, type BodyLimits } from './body.js';
 import { readCredentials, readIdempotencyKey } from './credentials.js';
@@ -19,7 +20,7 @@ export interface PaymentWire {
   /** The body of version 1's challenge, where version 1 is spoken. */
   challengeBodyV1?(offer: Offer): Uint8Array;
   /** The value of `PAYMENT-RESPONSE` (2) or `X-PAYMENT-RESPONSE` (1). */
-  receiptHeader(receipt: Receipt, version: 1 | 2): string;
+  receiptHeader(receipt: Receipt, version: 1 | 2, delivered?: Delivered): string;
 }
 
 export interface SearchRouteParts {
@@ -64,8 +65,7 @@ export function searchRoute(parts: SearchRouteParts): RequestHandler {
       address,
       signal,
     });
-    // An account's searches have their own rate, whatever comes of them.
-    if (reply.kind === 'results' || reply.rate?.policy === 'search') markPaid(response);
+    if (isPaidFor(reply)) markPaid(response);
     const version = credentials.kind === 'payment' ? credentials.version : 2;
     send(response, reply, wire, version);
   };
@@ -93,7 +93,7 @@ function send(response: Response, reply: SearchReply, wire: PaymentWire, version
   }
   if (reply.receipt) {
     const name = version === 1 ? 'X-PAYMENT-RESPONSE' : 'PAYMENT-RESPONSE';
-    response.setHeader(name, wire.receiptHeader(reply.receipt, version));
+    response.setHeader(name, wire.receiptHeader(reply.receipt, version, deliveredBy(reply)));
   }
   if (reply.kind === 'results') {
     response.setHeader('Cache-Control', 'private, no-store');
@@ -108,6 +108,12 @@ function send(response: Response, reply: SearchReply, wire: PaymentWire, version
     return;
   }
   sendRefusal(response, reply.refusal, reply.requestId);
+}
+
+/** What a reply brings to who has paid for it. */
+function deliveredBy(reply: SearchReply): Delivered | undefined {
+  if (reply.kind !== 'results' || !reply.sold) return undefined;
+  return { sold: reply.sold, body: reply.body };
 }
 
 /** Any other method on the path: 405 with `Allow`. */

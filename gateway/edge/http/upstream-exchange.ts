@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse, Agent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 import { Socket } from 'node:net';
 import { createProxyMiddleware } from 'http-proxy-middleware';
+import { GENERATION_HEADER } from '../../../search-core/contract.js';
 
 /** Bounds of the exchanges with one search-core. */
 export interface ExchangeLimits {
@@ -22,7 +23,8 @@ export interface Ask {
 
 /** What one exchange with search-core came to. */
 export type Exchange =
-  { kind: 'response'; status: number; body: Buffer } | { kind: 'fault'; code: string };
+  | { kind: 'response'; status: number; body: Buffer; generation: number | undefined }
+  | { kind: 'fault'; code: string };
 
 /** Sends searches to one search-core; never rejects. */
 export interface NodeClient {
@@ -121,8 +123,16 @@ function collect(response: IncomingMessage, bytesMax: number, done: (exchange: E
     }
   });
   response.on('end', () => {
-    done({ kind: 'response', status: response.statusCode ?? 0, body: Buffer.concat(chunks) });
+    const generation = generationOf(response);
+    const body = Buffer.concat(chunks);
+    done({ kind: 'response', status: response.statusCode ?? 0, body, generation });
   });
   response.on('close', () => done({ kind: 'fault', code: 'TRUNCATED' }));
   response.on('error', () => done({ kind: 'fault', code: 'TRUNCATED' }));
+}
+
+/** Undefined where search-core does not say: an index of another maker, or an older one. */
+function generationOf({ headers }: IncomingMessage): number | undefined {
+  const text = headers[GENERATION_HEADER];
+  return typeof text === 'string' && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 }

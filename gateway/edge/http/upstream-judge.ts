@@ -35,7 +35,9 @@ export function judge(
   }
   const checked = checkAnswer(parseJson(exchange.body), request, requestId);
   if ('fault' in checked) return failed(checked.fault, refuse('upstream_error', BROKEN));
-  return { kind: 'answer', body: exchange.body, resultCount: checked.resultCount };
+  const { body, generation } = exchange;
+  const { resultCount } = checked;
+  return { kind: 'answer', body, resultCount, ...(generation !== undefined && { generation }) };
 }
 
 const BUSY = 'The search engine is busy. Nothing was charged; send the request again.';

@@ -118,7 +118,7 @@ async function call(
       address,
       signal: AbortSignal.any([signal, cancelled]),
     });
-    if (reply.kind === 'results') onPaid();
+    if (reply.kind === 'results' && !reply.isFree) onPaid();
     return toolResult(reply, parts.wire, binding);
   } catch (error) {
     const refusal = expectedRefusal(error);

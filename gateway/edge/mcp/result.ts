@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { SearchResponse } from '../../../search-core/contract.js';
 import type { Refusal } from '../../ground/domain/refusal.js';
 import { errorResponse, type ErrorResponse } from '../http/error-reply.js';
+import type { Delivered } from '../../search/proofs.js';
 import type { Offer, SearchReply } from '../../search/reply.js';
 import type { Receipt } from '../../money/x402/receipt.js';
 import { fitPassages, type Fitted } from './budget.js';
@@ -11,7 +12,7 @@ export interface McpPaymentWire {
   /** PaymentRequired, for `structuredContent` and the text beside it. */
   paymentRequired(offer: Offer): Record<string, unknown>;
   /** SettleResponse, for `_meta`. */
-  paymentResponse(receipt: Receipt): Record<string, unknown>;
+  paymentResponse(receipt: Receipt, delivered?: Delivered): Record<string, unknown>;
 }
 
 export const PAYMENT_META = 'x402/payment';
@@ -34,7 +35,14 @@ export function toolResult(
 ): CallToolResult {
   const result = resultOf(reply, wire, binding);
   if (!reply.receipt) return result;
-  return { ...result, _meta: { [PAYMENT_RESPONSE_META]: wire.paymentResponse(reply.receipt) } };
+  const response = wire.paymentResponse(reply.receipt, deliveredBy(reply, result));
+  return { ...result, _meta: { [PAYMENT_RESPONSE_META]: response } };
+}
+
+/** What this result brings: its structured content, which may be shorter than the whole reply. */
+function deliveredBy(reply: SearchReply, result: CallToolResult): Delivered | undefined {
+  if (reply.kind !== 'results' || !reply.sold) return undefined;
+  return { sold: reply.sold, body: Buffer.from(JSON.stringify(result.structuredContent)) };
 }
 
 function resultOf(

@@ -31,6 +31,7 @@ export const REFUSALS = {
   settlement_failed: { status: 402, next: 'new-payment' },
   insufficient_credits: { status: 402, next: 'later' },
   account_suspended: { status: 403, next: 'never' },
+  payer_denied: { status: 403, next: 'never' },
   plan_restricted: { status: 403, next: 'never' },
   not_found: { status: 404, next: 'never' },
   method_not_allowed: { status: 405, next: 'never' },

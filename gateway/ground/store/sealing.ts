@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '../domain/ports.js';
 import { StoreUnusable } from './store.js';
 
@@ -11,12 +11,18 @@ export interface Sealing {
   seal(name: string, secret: string): string;
   /** @throws StoreUnusable when it was sealed with another key, for another name, or was changed. */
   open(name: string, sealed: string): string;
+  /**
+   * A secret of 32 bytes that follows from the key (HKDF, RFC 5869), so that every gateway with the
+   * key has the same one, and nothing has to be kept.
+   */
+  derive(name: string): Uint8Array;
 }
 
 const VERSION = 'sealed1';
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const DERIVED_BYTES = 32;
 export const SEALING_KEY_BYTES = 32;
 
 /**
@@ -31,6 +37,7 @@ export function sealingWith(
   }
   const [key] = keys;
   return {
+    derive: (name) => new Uint8Array(hkdfSync('sha256', key, '', name, DERIVED_BYTES)),
     seal(name, secret) {
       const nonce = random.bytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(name));

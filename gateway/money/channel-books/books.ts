@@ -151,11 +151,13 @@ export class ChannelBooks {
   async charge(
     voucher: HeldVoucher & Pick<CheckedVoucher, 'price'>,
     body: Uint8Array,
+    generation?: number,
   ): Promise<ChargedVoucher | undefined> {
     const { clock } = this.parts;
+    const reply = { body, generation: generation === undefined ? null : BigInt(generation) };
     try {
       return await this.#write(voucher, (tx: ChannelTx) =>
-        chargeVoucher(tx, voucher, body, BigInt(clock.now())),
+        chargeVoucher(tx, voucher, reply, BigInt(clock.now())),
       );
     } catch (error) {
       if (error instanceof NotHeld) return undefined;

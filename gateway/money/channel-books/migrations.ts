@@ -111,6 +111,10 @@ const channelSyncs = ({ int, strict }: SqlWords) => `create table channel_syncs 
   synced_at ${int} not null
 ) ${strict}`;
 
+/** The generation of the index that a kept reply was found in, for its receipt. */
+const VOUCHERS_GENERATION = ({ int }: SqlWords) =>
+  `alter table channel_vouchers add column reply_generation ${int}`;
+
 /** The channels' part of the schema. */
 export const CHANNEL_MIGRATIONS: readonly Migration[] = [
   {
@@ -128,4 +132,5 @@ export const CHANNEL_MIGRATIONS: readonly Migration[] = [
       channelSyncs(words),
     ],
   },
+  { name: 'channels-002-generations', statements: (words) => [VOUCHERS_GENERATION(words)] },
 ];

@@ -58,6 +58,7 @@ export interface VouchersTable {
   payment_id: string | null;
   charged_at: bigint | null;
   reply_body: Uint8Array | null;
+  reply_generation: bigint | null;
   charged_after: bigint | null;
   balance_after: bigint | null;
   claimed_after: bigint | null;

@@ -147,6 +147,7 @@ interface VoucherCharge extends HeldVoucher, Pick<ChannelRow, 'charged' | 'balan
   readonly price: bigint;
   readonly now: bigint;
   readonly body: Uint8Array | null;
+  readonly generation: bigint | null;
   readonly refundNonce: bigint;
 }
 
@@ -155,6 +156,7 @@ const keepReply = statement<ChannelTables, VoucherCharge, VoucherRow>((db, charg
     .set({
       charged_at: charge.now,
       reply_body: charge.body,
+      reply_generation: charge.generation,
       charged_after: charge.charged,
       balance_after: charge.balance,
       claimed_after: charge.claimed,
@@ -171,7 +173,7 @@ const keepReply = statement<ChannelTables, VoucherCharge, VoucherRow>((db, charg
 export async function chargeVoucher(
   tx: ChannelTx,
   voucher: HeldVoucher & { readonly price: bigint },
-  body: Uint8Array | null,
+  reply: { readonly body: Uint8Array | null; readonly generation: bigint | null },
   now: bigint,
 ): Promise<ChargedVoucher> {
   const { channelId, cumulative, requestId, price } = voucher;
@@ -181,7 +183,7 @@ export async function chargeVoucher(
   const held = { channelId, cumulative, requestId, price };
   const [row] = await keepReply(tx, {
     ...held,
-    ...{ charged, balance, claimed, refundNonce, now, body },
+    ...{ charged, balance, claimed, refundNonce, now, ...reply },
   });
   if (!row) throw new NotHeld();
   return chargedOf(row);
@@ -199,11 +201,12 @@ export async function completeDeposit(
   if (voucher.payment_id === null) return undefined;
   const payment = await tx
     .selectFrom('payments')
-    .select(['settled_at', 'preconfirmed_at', 'reply_body'])
+    .select(['settled_at', 'preconfirmed_at', 'reply_body', 'reply_generation'])
     .where('id', '=', voucher.payment_id)
     .executeTakeFirst();
   if (!payment || (payment.settled_at ?? payment.preconfirmed_at) === null) return undefined;
   const { request_id: requestId, price } = voucher;
   const held = { channelId, cumulative, requestId, price };
-  return chargeVoucher(tx, held, payment.reply_body, now);
+  const reply = { body: payment.reply_body, generation: payment.reply_generation };
+  return chargeVoucher(tx, held, reply, now);
 }

@@ -1,5 +1,5 @@
-import type { Bytes32, Hex, UsdcUnits } from '../../ground/domain/units.js';
-import { usdcUnits } from '../../ground/domain/units.js';
+import type { Bytes32, Hex, UnixMillis, UsdcUnits } from '../../ground/domain/units.js';
+import { unixMillis, usdcUnits } from '../../ground/domain/units.js';
 import type { Channel } from '../channels/channel.js';
 import type { StoredReply } from '../ledger/payment.js';
 import type { VoucherRow } from './tables.js';
@@ -18,6 +18,8 @@ export interface ChargedVoucher {
   readonly cumulative: bigint;
   readonly binding: Hex;
   readonly price: UsdcUnits;
+  /** When it was charged. */
+  readonly at: UnixMillis;
   readonly after: ChargeState;
   /** Absent once its retention has passed. */
   readonly reply?: StoredReply;
@@ -53,7 +55,7 @@ export type VoucherObjection =
 /** A charged row of the books as the rest of the gateway knows it. */
 export function chargedOf(row: VoucherRow): ChargedVoucher {
   const { charged_after: charged, balance_after: balance, claimed_after: claimed } = row;
-  if (charged === null || balance === null || claimed === null) {
+  if (row.charged_at === null || charged === null || balance === null || claimed === null) {
     throw new Error('a charged voucher without the state of its channel');
   }
   return {
@@ -61,6 +63,7 @@ export function chargedOf(row: VoucherRow): ChargedVoucher {
     cumulative: row.cumulative,
     binding: row.binding as Hex,
     price: usdcUnits(row.price),
+    at: unixMillis(Number(row.charged_at)),
     after: {
       charged: usdcUnits(charged),
       balance: usdcUnits(balance),
@@ -72,6 +75,7 @@ export function chargedOf(row: VoucherRow): ChargedVoucher {
         body: row.reply_body,
         contentType: 'application/json',
         requestId: row.request_id,
+        ...(row.reply_generation !== null && { generation: Number(row.reply_generation) }),
       },
     }),
   };

@@ -171,6 +171,7 @@ export function createLedger(parts: LedgerParts): Ledger {
           reply_body: reply.body,
           reply_content_type: reply.contentType,
           reply_request_id: reply.requestId,
+          reply_generation: reply.generation === undefined ? null : BigInt(reply.generation),
         }),
       );
       await checkpoint('after-serve');

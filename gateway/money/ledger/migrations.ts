@@ -215,6 +215,10 @@ const PAYMENTS_DEPOSIT = `alter table payments add column deposit text`;
 /** Wei for publishing it on the layer below, beyond its gas (`l1Fee` on Base); null on rows from before. */
 const TRANSACTIONS_PUBLISHING_FEE = `alter table transactions add column publishing_fee text`;
 
+/** The generation of the index that a kept reply was found in, for its receipt. */
+const PAYMENTS_GENERATION = ({ int }: SqlWords) =>
+  `alter table payments add column reply_generation ${int}`;
+
 /** The ledger's part of the schema. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -262,4 +266,5 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   { name: 'ledger-020-released', statements: () => [PAYMENTS_RELEASED] },
   { name: 'ledger-021-deposits', statements: () => [PAYMENTS_DEPOSIT] },
   { name: 'ledger-022-publishing-fees', statements: () => [TRANSACTIONS_PUBLISHING_FEE] },
+  { name: 'ledger-023-generations', statements: (words) => [PAYMENTS_GENERATION(words)] },
 ];

@@ -13,6 +13,8 @@ export interface StoredReply {
   readonly contentType: string;
   /** The request id under which the search ran; replays answer with the same one. */
   readonly requestId: string;
+  /** The generation of the index that was searched, where it is known. */
+  readonly generation?: number;
 }
 
 /** One reservation of an authorization, with every fact recorded about it. */

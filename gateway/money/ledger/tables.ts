@@ -37,6 +37,7 @@ export interface PaymentsTable {
   reply_body: Uint8Array | null;
   reply_content_type: string | null;
   reply_request_id: string | null;
+  reply_generation: bigint | null;
   signed_at: bigint | null;
   broadcast_at: bigint | null;
   preconfirmed_at: bigint | null;
@@ -128,6 +129,7 @@ function replyOf(row: PaymentRow): StoredReply | undefined {
     body: row.reply_body,
     contentType: row.reply_content_type,
     requestId: row.reply_request_id,
+    ...(row.reply_generation !== null && { generation: Number(row.reply_generation) }),
   };
 }
 

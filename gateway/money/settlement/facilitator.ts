@@ -18,9 +18,9 @@ export interface FacilitatorSettings {
 export type SettleAnswer =
   /** It names the transaction that moved the money. */
   | { readonly kind: 'settled'; readonly transaction: TransactionHash }
-  /** Its transaction is on its way, as far as it knows. */
+  /** A transaction may be on its way: it says so, or it names one, even where it speaks of failure. */
   | { readonly kind: 'pending'; readonly transaction?: TransactionHash }
-  /** It has not settled, for this reason. */
+  /** It has not settled, for this reason, and names no transaction. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** A facilitator behind HTTP (x402 specification version 2, section 7). */
@@ -90,10 +90,10 @@ export function createFacilitator(settings: FacilitatorSettings): Facilitator {
       );
       if (success && transaction) return { kind: 'settled', transaction };
       if (success) throw new FacilitatorSilent('settle: success without a transaction');
-      if (errorReason !== PENDING) {
-        return { kind: 'refused', reason: errorReason ?? 'unexpected_settle_error' };
-      }
-      return { kind: 'pending', ...(transaction && { transaction }) };
+      // A transaction that has a name may be in a block yet, whatever is said about it.
+      if (transaction) return { kind: 'pending', transaction };
+      if (errorReason === PENDING) return { kind: 'pending' };
+      return { kind: 'refused', reason: errorReason ?? 'unexpected_settle_error' };
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { PaymentRequired, PaymentRequiredV1 } from '@x402/core/types';
 import { encodeJson } from './base64.js';
 import { BAZAAR, bazaarDeclaration } from './discovery.js';
+import { OFFER_RECEIPT, signedOffers, type OfferSigner } from './offer-receipt.js';
 import { PAYMENT_IDENTIFIER, paymentIdentifierDeclaration } from './payment-identifier.js';
 import type { ChannelCorrection } from './channel-state.js';
 import { channelRequirements, requirements, requirementsV1, type Offer } from './terms.js';
@@ -11,6 +12,8 @@ interface ChallengeParts extends Offer {
   readonly error?: string;
   /** What a payer needs to know of its channel to go on. */
   readonly correction?: ChannelCorrection;
+  /** Signs each way to pay; absent where offers are not signed. */
+  readonly signer?: OfferSigner;
 }
 
 /** The challenge as an object: for the header, and for transports that carry JSON (MCP). */
@@ -21,18 +24,21 @@ export function paymentRequired({
   extra,
   channels,
   correction,
+  signer,
 }: ChallengeParts): PaymentRequired {
   const { discovery, ...described } = resource;
   const exact = requirements(terms, extra);
+  // The first that a client knows is what it takes: who knows channels pays the least with them.
+  const accepts = channels ? [channelRequirements(terms, channels, correction), exact] : [exact];
   return {
     x402Version: 2,
     ...(error !== undefined && { error }),
     resource: described,
-    // The first that a client knows is what it takes: who knows channels pays the least with them.
-    accepts: channels ? [channelRequirements(terms, channels, correction), exact] : [exact],
+    accepts,
     extensions: {
       [PAYMENT_IDENTIFIER]: paymentIdentifierDeclaration(),
       ...(discovery && { [BAZAAR]: bazaarDeclaration(discovery) }),
+      ...(signer && { [OFFER_RECEIPT]: signedOffers(signer, resource.url, accepts) }),
     },
   };
 }
@@ -52,13 +58,14 @@ export function encodePaymentRequired(parts: ChallengeParts): string {
 }
 
 /**
- * Remembers the encoded challenge of the same terms, resource, extra and channel terms, by identity:
+ * Remembers the encoded challenge of the same terms, resource, extra, channel terms and signer, by identity:
  * an unpaid request then costs a few lookups. Callers keep these objects for as long as the price stands;
  * entries go when they are collected.
  */
 export function createChallengeEncoder(): (parts: ChallengeParts) => string {
   const none = {};
-  type ByChannels = WeakMap<object, string>;
+  type BySigner = WeakMap<object, string>;
+  type ByChannels = WeakMap<object, BySigner>;
   type ByExtra = WeakMap<object, ByChannels>;
   type ByResource = WeakMap<object, ByExtra>;
   const byTerms = new WeakMap<object, ByResource>();
@@ -67,7 +74,8 @@ export function createChallengeEncoder(): (parts: ChallengeParts) => string {
     const byResource = entry(byTerms, parts.terms, (): ByResource => new WeakMap());
     const byExtra = entry(byResource, parts.resource, (): ByExtra => new WeakMap());
     const byChannels = entry(byExtra, parts.extra ?? none, (): ByChannels => new WeakMap());
-    return entry(byChannels, parts.channels ?? none, () => encodePaymentRequired(parts));
+    const bySigner = entry(byChannels, parts.channels ?? none, (): BySigner => new WeakMap());
+    return entry(bySigner, parts.signer ?? none, () => encodePaymentRequired(parts));
   };
 }
 

@@ -11,6 +11,8 @@ export type Receipt = {
 } & (
   | { readonly transaction: TransactionHash; readonly amount: UsdcUnits }
   | ChannelReceipt
+  /** Nothing was charged, on purpose: the authorization was not used. */
+  | { readonly unsettled: 'no_results' }
   | {
       /** The x402 reason. */
       readonly errorReason: string;
@@ -28,9 +30,18 @@ export interface ChannelReceipt {
   readonly moved?: { readonly transaction: TransactionHash; readonly amount: UsdcUnits };
 }
 
+/** More that goes with a receipt, by the name of its extension. */
+export type ReceiptExtensions = Readonly<Record<string, object>>;
+
 /** The receipt as an object: for the header, and for transports that carry JSON (MCP). */
-export function settleResponse(receipt: Receipt): SettleResponse {
+export function settleResponse(receipt: Receipt, extensions?: ReceiptExtensions): SettleResponse {
+  const response = bareResponse(receipt);
+  return extensions ? { ...response, extensions } : response;
+}
+
+function bareResponse(receipt: Receipt): SettleResponse {
   const common = { network: network(receipt.chainId), payer: receipt.payer };
+  if ('unsettled' in receipt) return { success: true, transaction: '', amount: '0', ...common };
   if ('channel' in receipt) return { ...common, ...channelResponse(receipt) };
   return 'errorReason' in receipt
     ? {
@@ -61,11 +72,11 @@ function channelResponse({ channel, chargedAmount, moved }: ChannelReceipt) {
 }
 
 /** The value of `PAYMENT-RESPONSE`. */
-export function encodePaymentResponse(receipt: Receipt): string {
-  return encodeJson(settleResponse(receipt));
+export function encodePaymentResponse(receipt: Receipt, extensions?: ReceiptExtensions): string {
+  return encodeJson(settleResponse(receipt, extensions));
 }
 
 /** The value of version 1's `X-PAYMENT-RESPONSE`, which names the network by word. */
-export function encodePaymentResponseV1(receipt: Receipt): string {
-  return encodeJson({ ...settleResponse(receipt), network: NETWORK_V1 });
+export function encodePaymentResponseV1(receipt: Receipt, extensions?: ReceiptExtensions): string {
+  return encodeJson({ ...settleResponse(receipt, extensions), network: NETWORK_V1 });
 }

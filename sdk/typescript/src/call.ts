@@ -14,6 +14,7 @@ import { readChallenge, type Challenge } from './payment/challenge.js';
 import type { Learned } from './payment/inquiry.js';
 import { viewOf, type OpenPayment, type PaidRequest, type Payer } from './payment/payer.js';
 import { judge, readReceipt } from './payment/verdict.js';
+import { receiptIn } from './receipt.js';
 import { codeOf, errorOf, readSearchResponse } from './reply.js';
 import { isRetryable, retryAfterSeconds, retryDelayMs } from './retry.js';
 import type { Runtime } from './runtime.js';
@@ -34,6 +35,8 @@ export interface SearchOutcome {
   readonly tries: number;
   /** What was paid, when a wallet paid. */
   readonly payment?: PaymentView;
+  /** The service's signed statement of what was asked, answered and paid: see `verifyReceipt`. */
+  readonly receipt?: string;
   /** The HTTP response, its body not yet read; a new one each time. Not shown by JSON or a log. */
   readonly response: Response;
 }
@@ -43,7 +46,8 @@ function outcomeOf(
   { status, headers, text }: Answer,
   more: Pick<SearchOutcome, 'data' | 'tries' | 'payment'>,
 ): SearchOutcome {
-  const outcome = { ...more, status, headers };
+  const receipt = receiptIn(headers);
+  const outcome = { ...more, status, headers, ...(receipt !== undefined && { receipt }) };
   const response = { get: () => new Response(text, { status, headers }), enumerable: false };
   return Object.defineProperty(outcome, 'response', response) as unknown as SearchOutcome;
 }

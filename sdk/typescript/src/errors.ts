@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   'settlement_failed',
   'insufficient_credits',
   'account_suspended',
+  'payer_denied',
   'plan_restricted',
   'not_found',
   'method_not_allowed',

@@ -2,6 +2,8 @@
 export { Search402, type Payments } from './client.js';
 export type { ChangedOptions, ClientOptions } from './options.js';
 export type { SearchOutcome } from './call.js';
+export { ReceiptError, verifyReceipt } from './receipt.js';
+export type { ReceiptClaims, ReceiptExpectations, VerifiedReceipt } from './receipt.js';
 export type { SearchPromise } from './search-promise.js';
 export type { Logger, LogLevel } from './log.js';
 export type { MergedResult, SearchManyParams, SearchManyResponse } from './many.js';

@@ -35,7 +35,7 @@ describe.each(ENGINES)('on %s', (name) => {
   });
   beforeEach(async () => {
     clock = handClock(Date.UTC(2026, 10, 21, 23, 30));
-    recorder = usageRecorder(store, clock, silentLog);
+    recorder = usageRecorder({ store, clock, log: silentLog }, { keepsRequests: true });
     account = await givenAccount(store);
     const { id } = await openKeys(store, clock, realRandom).create(account, null, { name: 'k' });
     ownKey = { id, name: 'k', createdBy: null };
@@ -150,14 +150,11 @@ describe.each(ENGINES)('on %s', (name) => {
 
   test('what could not be written is written by the next flush', async () => {
     let isDown = true;
-    const shaky = usageRecorder(
-      {
-        ...store,
-        write: (work) => (isDown ? Promise.reject(new Error('down')) : store.write(work)),
-      },
-      clock,
-      silentLog,
-    );
+    const down: Store = {
+      ...store,
+      write: (work) => (isDown ? Promise.reject(new Error('down')) : store.write(work)),
+    };
+    const shaky = usageRecorder({ store: down, clock, log: silentLog }, { keepsRequests: true });
     const requestId = realRandom.uuid();
     const spent = { outcome: 'ok', latencyMs: 1, credits: 1 } as const;
     shaky.record({ requestId, accountId: account, key: ownKey, ...spent });

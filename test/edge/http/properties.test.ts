@@ -7,6 +7,7 @@ import { isRefusal, refuse } from '../../../gateway/ground/domain/refusal.js';
 import type { RateState } from '../../../gateway/customers/limits/admission.js';
 import { createSearch } from '../../../gateway/search/pipeline.js';
 import { parseSearchRequest } from '../../../gateway/search/request.js';
+import { keptOpen } from '../../../gateway/search/keeping.js';
 import {
   decodePaymentSignature,
   type PresentedPayment,
@@ -31,6 +32,7 @@ beforeAll(async () => {
     Promise.resolve({ kind: 'refused', requestId, refusal: end } as const);
   const search = createSearch<PresentedPayment>({
     run: () => Promise.resolve(end),
+    keeping: keptOpen,
     meter: () => () => undefined,
     authenticate: () => Promise.resolve(refuse('invalid_api_key', 'No key is known here.')),
     admitCaller: () => Promise.resolve({ kind: 'admitted', rate }),

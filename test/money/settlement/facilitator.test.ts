@@ -161,6 +161,34 @@ describe('a payment that a facilitator settles', () => {
     expect(await transfersOf(payment)).toHaveLength(1);
   });
 
+  test('is pending when it speaks of failure beside a hash, and is adopted from the chain', async () => {
+    const desk = await open({ confirmations: 3 });
+    facilitator.next('settle', 'fail-named');
+    const payment = await served(desk);
+    const { from } = payment.authorization;
+    const settling = desk.settlement.settle(payment.id, WAIT);
+    await until(async () => (await transfersOf(payment)).length === 1);
+    // Its money is gone, as after any transfer: that is no reason to call the payment failed.
+    await chain.fund([from], 0n);
+    expect(await settling).toMatchObject({ kind: 'settled' });
+    expect(facilitator.calls('settle')).toBe(1);
+  });
+
+  test('never fails by an answer that names a transaction, before its window has closed', async () => {
+    const desk = await open();
+    facilitator.always('settle', 'refuse-named');
+    const payment = await served(desk, { validForSeconds: 5 });
+    await chain.fund([payment.authorization.from], 0n);
+    expect(await desk.settlement.settle(payment.id, { waitMs: 1500 })).toEqual({
+      kind: 'pending',
+      transaction: INVENTED,
+    });
+    expect(await desk.settlement.outcome(payment.id, WAIT)).toMatchObject({
+      kind: 'failed',
+      reason: 'invalid_exact_evm_payload_authorization_valid_before',
+    });
+  });
+
   test('settles once although 50 ask for it at once', async () => {
     const desk = await open();
     const payment = await served(desk);

@@ -44,6 +44,7 @@ from .models import (
     SearchResultItem,
 )
 from .options import BASE_MAINNET, BASE_USDC, PaymentOptions
+from .receipts import ReceiptClaims, ReceiptError, VerifiedReceipt, verify_receipt
 from .records import (
     ChannelRecord,
     ChannelStore,
@@ -99,6 +100,8 @@ __all__ = [
     "ProtocolError",
     "Quote",
     "RateLimitError",
+    "ReceiptClaims",
+    "ReceiptError",
     "RequestTimeoutError",
     "Search402",
     "Search402Error",
@@ -115,8 +118,10 @@ __all__ = [
     "Spent",
     "UnprocessableContentError",
     "UnsupportedMediaTypeError",
+    "VerifiedReceipt",
     "__version__",
     "default_store_path",
     "format_usd",
     "parse_money",
+    "verify_receipt",
 ]

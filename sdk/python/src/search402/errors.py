@@ -24,6 +24,7 @@ ERROR_CODES: frozenset[str] = frozenset(
         "settlement_failed",
         "insufficient_credits",
         "account_suspended",
+        "payer_denied",
         "plan_restricted",
         "not_found",
         "method_not_allowed",

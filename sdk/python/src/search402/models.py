@@ -60,6 +60,16 @@ class SearchOutcome(ToDict):
     payment: PaymentView | None = None
 
     @property
+    def receipt(self) -> str | None:
+        """The service's signed statement of what was asked, answered and paid.
+
+        See :func:`search402.verify_receipt`.
+        """
+        from .receipts import receipt_in
+
+        return receipt_in(self.headers)
+
+    @property
     def status_code(self) -> int:
         """The same as ``status``, as generated SDKs spell it."""
         return self.status

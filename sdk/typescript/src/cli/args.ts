@@ -28,6 +28,7 @@ export const HELP = {
   search402 pay QUERY…       search without an account, paid from a wallet
   search402 channel …        pay many searches from one deposit: open, list, close
   search402 quote            what one paid search costs
+  search402 verify FILE      whether a receipt is good, and for this result
   search402 doctor           what is wrong, and what to do about it
 
 search402 COMMAND --help tells more.
@@ -66,6 +67,19 @@ ${WALLET}
 ${COMMON}`,
   quote: `search402 quote: what one paid search costs; nothing is signed
 ${COMMON}`,
+  verify: `search402 verify RECEIPT [RESULT]: whether a signed receipt is good, and for this result
+
+RECEIPT is a file with the receipt, the PAYMENT-RESPONSE header or the output of "pay --json", which
+holds the result too. RESULT is a file with the reply. - stands for the standard input. Nothing is asked
+of the network without --online.
+
+  --query QUERY      what was searched for; with --max-results and --max-description-length if they
+                     were given
+  --payer ADDRESS    who must have paid
+  --did FILE         the service’s /.well-known/did.json, kept from when you paid: says whose key it is
+  --online           asks the service for that document
+${SEARCH}
+${COMMON}`,
   doctor: `search402 doctor: checks address, clock, index, key, wallet, chain and balance; spends nothing
 ${KEY}
 ${WALLET}
@@ -90,6 +104,7 @@ const ALLOWED: Readonly<Record<Command, readonly string[]>> = {
     'id',
   ],
   quote: [],
+  verify: ['query', 'payer', 'did', 'max-results', 'max-description-length'],
   doctor: ['key-file', 'wallet-file', 'store', 'rpc-url'],
 };
 const EVERYWHERE = ['base-url', 'max-retries', 'timeout'];
@@ -100,27 +115,42 @@ export interface Invocation {
   readonly help: boolean;
   readonly version: boolean;
   readonly json: boolean;
+  /** Whether a verification may ask the service for its key. */
+  readonly online: boolean;
   readonly words: readonly string[];
   /** Options that take a value, by name. */
   readonly values: Readonly<Record<string, string>>;
 }
 
+/** The first word that is no option and no option's value: options may stand before the command. */
+function firstWord(argv: readonly string[]): string | undefined {
+  const names = new Set([...EVERYWHERE, ...Object.values(ALLOWED).flat()]);
+  const options = Object.fromEntries([...names].map((name) => [name, { type: 'string' }] as const));
+  const { tokens } = parseArgs({
+    ...{ args: [...argv], options, allowPositionals: true },
+    ...({ strict: false, tokens: true } as const),
+  });
+  const word = tokens.find(({ kind }) => kind === 'positional');
+  return word?.kind === 'positional' ? word.value : undefined;
+}
+
 /** @throws {UsageError} for an unknown command or option, or a missing value */
 export function parseCommandLine(argv: readonly string[]): Invocation {
-  const first = argv.find((word) => !word.startsWith('-'));
+  const first = firstWord(argv);
   const command = isCommand(first) ? first : undefined;
   if (first !== undefined && !command) {
     throw new UsageError(`unknown command "${first}"; see search402 --help`);
   }
   const names = command ? [...EVERYWHERE, ...ALLOWED[command]] : EVERYWHERE;
   const flag = { type: 'boolean', default: false } as const;
+  const more = command === 'verify' ? { online: flag } : {};
   try {
     const { values, positionals } = parseArgs({
       args: [...argv],
       allowPositionals: true,
       options: {
         ...Object.fromEntries(names.map((name) => [name, { type: 'string' } as const])),
-        ...{ help: { ...flag, short: 'h' }, version: flag, json: flag },
+        ...{ help: { ...flag, short: 'h' }, version: flag, json: flag, ...more },
       },
     });
     const given = Object.entries(values).flatMap(([name, value]) =>
@@ -131,6 +161,7 @@ export function parseCommandLine(argv: readonly string[]): Invocation {
       help: values.help,
       version: values.version,
       json: values.json,
+      online: values.online === true,
       words: positionals.slice(1),
       values: Object.fromEntries(given),
     };

@@ -19,9 +19,9 @@ function searchParams(invocation: Invocation): SearchParams {
   };
 }
 
-function show({ data, payment }: SearchOutcome, { json }: Invocation, io: Io): void {
+function show({ data, payment, receipt }: SearchOutcome, { json }: Invocation, io: Io): void {
   if (json) {
-    io.out(toJson(payment ? { ...data, payment } : data));
+    io.out(toJson(payment ? { ...data, payment, receipt } : data));
     return;
   }
   const { results, searchMetadata } = data.result;

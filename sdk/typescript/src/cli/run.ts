@@ -1,9 +1,11 @@
 import { AbortedError, ApiError, PaymentRequiredError, Search402Error } from '../errors.js';
+import { ReceiptError } from '../receipt.js';
 import { HELP, parseCommandLine, type Invocation } from './args.js';
 import { channel } from './channel.js';
 import { pay, quote, search } from './commands.js';
 import { doctor } from './doctor.js';
 import { toJson, UsageError, type Io } from './io.js';
+import { verify } from './verify.js';
 
 /** Exit codes: all went well, it failed, the command line cannot be understood. */
 const [OK, FAILED, MISUSED] = [0, 1, 2];
@@ -43,6 +45,9 @@ async function dispatch(invocation: Invocation, version: string, io: Io): Promis
     case 'quote':
       await quote(invocation, io);
       return OK;
+    case 'verify':
+      await verify(invocation, io);
+      return OK;
     case 'doctor':
       return (await doctor(invocation, io)) ? OK : FAILED;
   }
@@ -68,6 +73,7 @@ function adviceFor(error: Search402Error): string | undefined {
     return 'We don’t know yet whether it was paid. Run the same command again. It resends the same payment.';
   }
   if (error instanceof UsageError || error instanceof AbortedError) return undefined;
+  if (error instanceof ReceiptError) return 'Don’t rely on it.';
   if (error instanceof PaymentRequiredError && error.reason?.includes('insufficient') === true) {
     return 'The wallet doesn’t have enough USDC on Base. Run "search402 doctor" to see its balance.';
   }
