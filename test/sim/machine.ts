@@ -224,7 +224,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
     ...{ store, chain, packs, sealing, publicUrl: PUBLIC_URL, ...ports },
-    metrics: { gauge: () => undefined },
+    metrics: { gauge: () => undefined, gauges: () => undefined },
   });
   const search = createSearch({
     run: site.runSearch(process),
