@@ -98,7 +98,10 @@ test('every setting that sounds like a secret is known as one', () => {
 
 test('systemd takes the units', async () => {
   const tool = toolPath('systemd-analyze');
-  if (tool === undefined) return sayMissing('systemd-analyze', 'It comes with systemd');
+  if (tool === undefined) {
+    sayMissing('systemd-analyze', 'It comes with systemd');
+    return;
+  }
   const folder = temporary();
   const units = readdirSync(join(root, 'deploy/systemd'));
   for (const unit of units) {
@@ -111,7 +114,10 @@ test('systemd takes the units', async () => {
 
 test('Helm takes the chart', async () => {
   const tool = toolPath('helm');
-  if (tool === undefined) return sayMissing('helm', 'Install it from https://helm.sh');
+  if (tool === undefined) {
+    sayMissing('helm', 'Install it from https://helm.sh');
+    return;
+  }
   const chart = join(root, 'deploy/helm/search402');
   await runTool(tool, ['lint', chart, '--strict']);
   const set = 'settings.PRICE_USD=0.001,secretFiles=keys,secretSettings=env,serviceMonitor=true';
@@ -139,7 +145,10 @@ describe('Prometheus and Grafana', () => {
 
   test('promtool takes the rules, and each rings when it must', async () => {
     const tool = toolPath('promtool');
-    if (tool === undefined) return sayMissing('promtool', 'Debian: apt-get install prometheus');
+    if (tool === undefined) {
+      sayMissing('promtool', 'Debian: apt-get install prometheus');
+      return;
+    }
     const folder = join(root, 'deploy/prometheus');
     await runTool(tool, ['check', 'config', 'prometheus.yml'], folder);
     expect(await runTool(tool, ['test', 'rules', 'alerts.test.yml'], folder)).toContain('SUCCESS');

@@ -20,7 +20,9 @@ export function toolPath(name: string): string | undefined {
 /** Says loudly that a tool is missing, where its check is skipped. */
 export function sayMissing(name: string, how: string): void {
   const setting = `${name.toUpperCase().replaceAll('-', '_')}_PATH`;
-  console.warn(`There is no ${name} here, so its check does not run. ${how}, or set ${setting}.`);
+  process.stderr.write(
+    `There is no ${name} here, so its check does not run. ${how}, or set ${setting}.\n`,
+  );
 }
 
 /** Runs a program; rejects with all that it said when it ends with another code than 0. */
