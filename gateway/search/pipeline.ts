@@ -5,6 +5,7 @@ import type { Caller } from '../customers/keys/caller.js';
 import type { RequestBinding } from '../money/ledger/payment.js';
 import type { Admission } from '../customers/limits/admission.js';
 import type { RunSearch } from './answer.js';
+import { bindingOf } from './binding.js';
 import type { Credentials, Face } from './caller.js';
 import type { KeyedSearch } from './idempotent.js';
 import type { Keeping } from './keeping.js';
@@ -131,7 +132,10 @@ function running({ run, keeping }: Pick<SearchParts<object>, 'run' | 'keeping'>)
 
 function recalled(reply: SearchReply, request: SearchRequest, keeping: Keeping): SearchReply {
   if (reply.kind === 'refused') return reply;
-  return { ...reply, body: keeping.recall(reply.body, request) };
+  const body = keeping.recall(reply.body, request);
+  // The books may know the request by a keyed hash; the receipt names it so that its payer can check.
+  const sold = reply.sold && { sold: { ...reply.sold, binding: bindingOf(request) } };
+  return { ...reply, body, ...sold };
 }
 
 const PAYMENT_REQUIRED = refuse(

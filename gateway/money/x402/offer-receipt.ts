@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { PaymentRequirements } from '@x402/core/types';
-import type { Receipt } from './receipt.js';
+import type { PaidReceipt } from './receipt.js';
 import { network } from './terms.js';
 
 /** Signed offers and receipts (x402 extension `offer-receipt`, format `jws`). */
@@ -53,9 +53,6 @@ const OFFERS_SCHEMA = {
   required: ['offers'],
 };
 
-/** A receipt over money that moved. */
-type EarningReceipt = Exclude<Receipt, { errorReason: string } | { unsettled: string }>;
-
 /** What a payment has bought. */
 export interface SoldFacts {
   readonly resourceUrl: string;
@@ -76,7 +73,7 @@ export interface SoldFacts {
  */
 export function signedReceipt(
   sign: OfferSigner['sign'],
-  receipt: EarningReceipt,
+  receipt: PaidReceipt,
   sold: SoldFacts,
 ): object {
   const { resourceUrl, issuedAt, binding, body, generation } = sold;
@@ -95,7 +92,7 @@ export function signedReceipt(
 }
 
 /** A voucher has no transaction of its own: its channel is named instead. */
-function paidBy(receipt: EarningReceipt) {
+function paidBy(receipt: PaidReceipt) {
   if ('transaction' in receipt) {
     return { transaction: receipt.transaction, amount: receipt.amount.toString() };
   }

@@ -21,6 +21,9 @@ export type Receipt = {
     }
 );
 
+/** The receipt of a payment that was made. */
+export type PaidReceipt = Exclude<Receipt, { errorReason: string } | { unsettled: string }>;
+
 /** What a payment did in its payer's channel. */
 export interface ChannelReceipt {
   readonly channel: ChannelState;
