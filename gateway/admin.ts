@@ -5,8 +5,9 @@ import { openCredits } from './customers/credits/credits.js';
 import { openAccounts } from './customers/accounts/manage.js';
 import { readConfig } from './wiring/config.js';
 import { ConfigError } from './ground/setting-kinds.js';
-import { createPrivateFilesOnly } from './ground/private-files.js';
-import { forgetSecrets } from './wiring/forget-secrets.js';
+import { createPrivateFilesOnly, readSealingKeys } from './ground/private-files.js';
+import { sealingWith } from './ground/store/sealing.js';
+import { forgetSecrets, resealSecrets } from './wiring/database-secrets.js';
 import { openKeys } from './customers/keys/keys.js';
 import { MIGRATIONS } from './wiring/migrations.js';
 import { openStore } from './ground/store/open.js';
@@ -20,7 +21,7 @@ async function main(): Promise<void> {
     process.stdout.write(ADMIN_HELP);
     return;
   }
-  const { DATABASE_URL, DATA_DIR } = readConfig(process.env, []);
+  const { DATABASE_URL, DATA_DIR, SEALING_KEY_FILE } = readConfig(process.env, []);
   createPrivateFilesOnly();
   await mkdir(DATA_DIR, { recursive: true });
   const store = await openStore(
@@ -45,6 +46,10 @@ async function main(): Promise<void> {
       credits,
       accounts,
       forgetSecrets: () => forgetSecrets(store),
+      resealSecrets: async () => {
+        const { keys } = await readSealingKeys(DATA_DIR, SEALING_KEY_FILE);
+        await resealSecrets(store, sealingWith(keys, random));
+      },
     };
     process.stdout.write(await runAdmin(args, parts));
   } finally {

@@ -8,6 +8,8 @@ import { SEALING_KEY_BYTES } from './store/sealing.js';
 const OTHERS = 0o077;
 const STICKY = 0o1000;
 const KEY_FILE = 'sealing.key';
+/** A new key, and those before it that may still have sealed something. */
+const KEYS_MAX = 4;
 
 /** From now on, whatever this process and its children create is their user's alone. */
 export function createPrivateFilesOnly(): void {
@@ -49,29 +51,30 @@ function closeToOthers(path: string, mode: number): Promise<boolean> {
 
 const octal = (mode: number) => (mode & 0o777).toString(8).padStart(4, '0');
 
-/** The key that secrets in the database are sealed with, and what is wrong with its file's mode. */
-export interface SealingKey {
-  readonly key: Uint8Array;
+/** The keys of the secrets in the database, and what is wrong with their file's mode. */
+export interface SealingKeys {
+  /** The first one seals, all of them open. */
+  readonly keys: readonly [Uint8Array, ...Uint8Array[]];
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the sealing key: from `file`, or else from the data folder, where it is made when there is
+ * Reads the sealing keys, one a line: from `file`, or else from the data folder, where it is made when there is
  * none. A key beside the database protects copies of the database alone, not of the folder.
  *
  * @throws ConfigError when the file cannot be read or holds no key.
  */
-export async function readSealingKey(
+export async function readSealingKeys(
   dataDir: string,
   file: string | undefined,
-): Promise<SealingKey> {
+): Promise<SealingKeys> {
   if (file === undefined) {
     const own = join(dataDir, KEY_FILE);
     await makeKey(own);
-    return { key: await readKey('DATA_DIR', own), warnings: [] };
+    return { keys: await readKeys('DATA_DIR', own), warnings: [] };
   }
-  const key = await readKey('SEALING_KEY_FILE', file);
-  return { key, warnings: await openToOthers('SEALING_KEY_FILE', file) };
+  const keys = await readKeys('SEALING_KEY_FILE', file);
+  return { keys, warnings: await openToOthers('SEALING_KEY_FILE', file) };
 }
 
 /** A sentence when others can read a file that the operator made: it is not ours to change. */
@@ -85,15 +88,20 @@ export async function openToOthers(setting: string, file: string): Promise<reado
   ];
 }
 
-async function readKey(setting: string, file: string): Promise<Uint8Array> {
+async function readKeys(setting: string, file: string): Promise<SealingKeys['keys']> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const code = codeOf(error) ?? 'unknown';
     throw new ConfigError([
       `${setting}: ${file} cannot be read (${code}). Make one: openssl rand -hex 32 > ${file}`,
     ]);
   });
-  if (/^[0-9a-fA-F]{64}$/.test(text.trim())) return Buffer.from(text.trim(), 'hex');
-  throw new ConfigError([`${setting}: ${file} must hold 64 hex digits and nothing else.`]);
+  const lines = text.trim().split(/\s*\n\s*/);
+  const isKey = (line: string) => /^[0-9a-fA-F]{64}$/.test(line);
+  const [first, ...others] = lines.map((line) => Buffer.from(line, 'hex'));
+  if (first && lines.length <= KEYS_MAX && lines.every(isKey)) return [first, ...others];
+  throw new ConfigError([
+    `${setting}: ${file} must hold 64 hex digits and nothing else, or one such line for each key.`,
+  ]);
 }
 
 /** What the file system calls the error, such as `ENOENT`. */

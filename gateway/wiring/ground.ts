@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createMetrics } from '../ground/observe/metrics.js';
-import { closedDataFolder, openToOthers, readSealingKey } from '../ground/private-files.js';
+import { closedDataFolder, openToOthers, readSealingKeys } from '../ground/private-files.js';
 import { openSearchCore } from '../ground/processes/open-search-core.js';
 import { startWatch } from '../ground/processes/watch.js';
 import type { NodeState } from '../ground/processes/search-nodes.js';
@@ -10,6 +10,7 @@ import { openDataFolder } from '../ground/store/data-folder.js';
 import { openStore } from '../ground/store/open.js';
 import { sealingWith } from '../ground/store/sealing.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
+import { ownVersion } from '../ground/version.js';
 import { keptOpen, keptSealed, type Keeping } from '../search/keeping.js';
 import { openChain } from './chain-access.js';
 import type { Config } from './config.js';
@@ -36,8 +37,8 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     warnings.push(...(await closedDataFolder(dataDir)));
   }
   warnings.push(...(await openKeyFiles(config)), ...settingWarnings(config));
-  const sealingKey = await readSealingKey(dataDir, config.SEALING_KEY_FILE);
-  warnings.push(...sealingKey.warnings);
+  const sealingKeys = await readSealingKeys(dataDir, config.SEALING_KEY_FILE);
+  warnings.push(...sealingKeys.warnings);
   for (const warning of warnings) log.warn({}, warning);
   const metrics = createMetrics();
   const opening = [
@@ -102,20 +103,27 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   );
   ofNodes('pages', 'Pages that this search-core has', ({ index }) => index.pages ?? 0);
   isReady('rpc', '1 while the chain answers', () => chain.health().ready);
+  metrics.gauges('search402_build_info', 'The version that runs; always 1', 'version', () => [
+    [ownVersion(), 1],
+  ]);
   count('commits', 'Commits since the start', () => store.health().commits);
-  const sealing = sealingWith(sealingKey.key, random);
+  const { keys } = sealingKeys;
+  const sealing = sealingWith(keys, random);
   return {
     chain,
     core,
     store,
     metrics,
     sealing,
-    keeping: keepingOf(config, sealingKey.key),
+    keeping: keepingOf(config, keys[keys.length - 1] ?? keys[0]),
     warnings,
   };
 }
 
-/** The books' own secret is not in them: it comes from the key that seals what is secret there. */
+/**
+ * The books' own secret is not in them: it comes from the oldest key that seals what is secret there,
+ * so that gateways which have a newer one already agree with those that have not.
+ */
 function keepingOf({ RETENTION }: Config, sealingKey: Uint8Array): Keeping {
   if (RETENTION) return keptOpen;
   const secret = hkdfSync('sha256', sealingKey, '', 'search402 kept replies', 32);

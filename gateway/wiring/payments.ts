@@ -1,3 +1,4 @@
+import { measureBooks } from './book-figures.js';
 import type { ChainAccess } from './chain-access.js';
 import type { Config } from './config.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
@@ -88,7 +89,7 @@ export async function openPayments(
     random: Random;
     sealing: Sealing;
     log: Log;
-    metrics: Pick<Metrics, 'gauge'>;
+    metrics: Pick<Metrics, 'gauge' | 'gauges'>;
   },
 ): Promise<Payments> {
   const { store, chain, clock, random, log } = parts;
@@ -118,6 +119,7 @@ export async function openPayments(
   const { settlement } = mover;
   await settlement.start();
   measure(settlement, parts.metrics);
+  measureBooks(parts.metrics, { store, clock, ethUsd: config.ETH_USD });
   if (chain.dev === undefined && !chain.facilitator) await warnIfUnderpriced(config, parts);
   const verifier = createVerifier({
     chain: chain.client,

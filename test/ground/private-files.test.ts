@@ -6,7 +6,7 @@ import { ConfigError } from '../../gateway/ground/setting-kinds.js';
 import {
   closedDataFolder,
   openToOthers,
-  readSealingKey,
+  readSealingKeys,
 } from '../../gateway/ground/private-files.js';
 
 let folder: string;
@@ -44,33 +44,42 @@ test('a folder that everybody may write to is named and left as it is', async ()
 
 test('the sealing key is made once, for its owner alone, also by two starts at once', async () => {
   const both = await Promise.all([
-    readSealingKey(folder, undefined),
-    readSealingKey(folder, undefined),
+    readSealingKeys(folder, undefined),
+    readSealingKeys(folder, undefined),
   ]);
   expect(both[0]).toEqual(both[1]);
-  expect(both[0].key).toHaveLength(32);
+  expect(both[0].keys[0]).toHaveLength(32);
   expect(await modeOf(join(folder, 'sealing.key'))).toBe('600');
-  expect(await readSealingKey(folder, undefined)).toEqual(both[0]);
+  expect(await readSealingKeys(folder, undefined)).toEqual(both[0]);
 });
 
 test('a key file of the operator’s is read, and named when others can read it', async () => {
   const file = join(folder, 'elsewhere.key');
   await writeFile(file, `${'ab'.repeat(32)}\n`, { mode: 0o600 });
-  expect(await readSealingKey(folder, file)).toEqual({
-    key: Buffer.from('ab'.repeat(32), 'hex'),
+  expect(await readSealingKeys(folder, file)).toEqual({
+    keys: [Buffer.from('ab'.repeat(32), 'hex')],
     warnings: [],
   });
   await chmod(file, 0o644);
-  const { warnings } = await readSealingKey(folder, file);
+  const { warnings } = await readSealingKeys(folder, file);
   expect(warnings).toEqual([expect.stringMatching(/^SEALING_KEY_FILE: .* chmod 600/)]);
   expect(await openToOthers('RELAYER_PRIVATE_KEY_FILE', file)).toHaveLength(1);
 });
 
+test('a key file may hold a new key and older ones, one a line', async () => {
+  const file = join(folder, 'rotated.key');
+  await writeFile(file, `${'cd'.repeat(32)}\n${'ab'.repeat(32)}\n`, { mode: 0o600 });
+  const { keys } = await readSealingKeys(folder, file);
+  expect(keys.map((key) => Buffer.from(key).toString('hex').slice(0, 2))).toEqual(['cd', 'ab']);
+  await writeFile(file, `${'cd'.repeat(32)}\nno key\n`);
+  await expect(readSealingKeys(folder, file)).rejects.toThrow(/64 hex digits/);
+});
+
 test('a key file that is missing or holds something else stops the start, without its text', async () => {
   const file = join(folder, 'wrong.key');
-  await expect(readSealingKey(folder, file)).rejects.toThrow(/cannot be read \(ENOENT\)/);
+  await expect(readSealingKeys(folder, file)).rejects.toThrow(/cannot be read \(ENOENT\)/);
   await writeFile(file, 'a secret of another kind');
-  const refused = await readSealingKey(folder, file).catch((error: unknown) => error);
+  const refused = await readSealingKeys(folder, file).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ConfigError);
   expect(String(refused)).toContain('64 hex digits');
   expect(String(refused)).not.toContain(await readFile(file, 'utf8'));

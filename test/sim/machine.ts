@@ -239,12 +239,12 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     health: () => ({ ready: true }),
     stop: () => client.close(),
   };
-  const sealing = sealingWith(new Uint8Array(32).fill(7), random);
+  const sealing = sealingWith([new Uint8Array(32).fill(7)], random);
   const lifetimeMs = 24 * 3600 * 1000;
   const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
     ...{ store, chain, packs, sealing, publicUrl: PUBLIC_URL, ...ports },
-    metrics: { gauge: () => undefined },
+    metrics: { gauge: () => undefined, gauges: () => undefined },
   });
   const search = createSearch({
     run: site.runSearch(process),

@@ -27,13 +27,18 @@ export interface RunningGateway extends GatewayRun {
 
 const OUTPUT_LENGTH_MAX = 65_536;
 
-/** Starts it with these settings and free ports; `preload` is a module for `node --import`. */
+/** Starts it with these settings and free ports; `preload` is a module for `node --import`,
+ * and `main` another copy of the program. */
 export function runGateway(
   env: Readonly<Record<string, string>>,
-  { args = [], preload }: { args?: readonly string[]; preload?: URL } = {},
+  {
+    args = [],
+    preload,
+    main = MAIN,
+  }: { args?: readonly string[]; preload?: URL; main?: string } = {},
 ): GatewayRun {
   const nodeArgs = preload ? ['--import', preload.href] : [];
-  const child = spawn(process.execPath, [...nodeArgs, MAIN, ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
     env: { PATH: process.env.PATH ?? '', ...PORTS, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],
   });

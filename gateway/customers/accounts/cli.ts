@@ -24,6 +24,8 @@ export const ADMIN_HELP = `npm run admin -- COMMAND
   revoke ID KEY                                ends a key, by the id that "account" shows
   new-secrets                                  signs everybody out and draws new secrets, where
                                                the sealing key was lost; restart the gateways
+  reseal                                       seals the secrets in the database with the first
+                                               key of the sealing key file
   reconcile                                    compares balances with the movements behind them
 
 A running gateway sees every change within a second.
@@ -38,6 +40,8 @@ interface AdminParts {
   readonly keys: Keys;
   /** Deletes the service's own secrets and the sessions under them: a start draws new ones. */
   forgetSecrets(): Promise<void>;
+  /** Seals the service's own secrets with the first of the sealing keys. */
+  resealSecrets(): Promise<void>;
 }
 
 /** A command that cannot be carried out; the message is for the operator. */
@@ -81,6 +85,9 @@ export async function runAdmin(args: readonly string[], parts: AdminParts): Prom
     case 'new-secrets':
       await parts.forgetSecrets();
       return 'Everyone must sign in again. Restart every gateway that uses this database now.\n';
+    case 'reseal':
+      await parts.resealSecrets();
+      return 'Everything is sealed with the first key. The other lines can go once every gateway has it.\n';
     case 'reconcile':
       return reconcile(parts);
     default:

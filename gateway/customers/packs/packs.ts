@@ -10,6 +10,7 @@ import {
   type Bytes32,
 } from '../../ground/domain/units.js';
 import type { Sealing } from '../../ground/store/sealing.js';
+import { sealName } from './sealed-keys.js';
 import type { Store } from '../../ground/store/store.js';
 import { createAccount } from '../accounts/accounts.js';
 import { createKey, type ApiKey } from '../keys/format.js';
@@ -198,7 +199,6 @@ export function openPacks(parts: PackParts): Packs {
 }
 
 const hashOf = (ticket: string) => hash('sha256', ticket, 'hex');
-const sealName = (requestId: string) => `pack:${requestId}`;
 
 function rowQuery(db: Db) {
   return db
@@ -220,14 +220,6 @@ function bodyOf(row: PackRow, key: ApiKey): Uint8Array {
     expiresAt: new Date(Number(expires_at)).toISOString(),
   };
   return Buffer.from(JSON.stringify({ requestId, key, pack }));
-}
-
-/**
- * Forgets the sealed keys of all packs: keys go on working, and are handed out again no more. A pack
- * that nobody has opened yet gets another key.
- */
-export function forgetPackKeys(store: Store): Promise<unknown> {
-  return store.write((tx: Db) => tx.updateTable('packs').set({ sealed_key: null }).execute());
 }
 
 async function prune(tx: Db, now: number): Promise<number> {

@@ -59,3 +59,23 @@ export async function forgetOauthSecrets(store: Store): Promise<void> {
     tx.deleteFrom('oauth_records').where('model', '=', NAME.model).execute(),
   );
 }
+
+/** Seals them with the newest key. */
+export async function resealOauthSecrets(store: Store, sealing: Sealing): Promise<void> {
+  await store.write(async (tx: Kysely<OauthTables>) => {
+    const row = await tx
+      .selectFrom('oauth_records')
+      .select('payload')
+      .where('model', '=', NAME.model)
+      .where('id', '=', NAME.id)
+      .executeTakeFirst();
+    if (!row) return;
+    const payload = sealing.seal(SEALED_FOR, sealing.open(SEALED_FOR, row.payload));
+    await tx
+      .updateTable('oauth_records')
+      .set({ payload })
+      .where('model', '=', NAME.model)
+      .where('id', '=', NAME.id)
+      .execute();
+  });
+}

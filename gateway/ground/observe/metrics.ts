@@ -2,21 +2,19 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 const BUCKETS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
+/** Numbers by the value of a label. */
+type Labelled = readonly (readonly [string, number])[];
+
 /** What the operator watches, in the Prometheus text format. */
 export interface Metrics {
   /** One finished search: who paid, what came of it (`ok` or a refusal's code), seconds taken. */
   search(payer: 'account' | 'payment' | 'nobody' | 'free', outcome: string, seconds: number): void;
   /** One JSON-RPC call to the chain. */
   rpcCall(method: string): void;
-  /** Adds a number that is read when the metrics are. */
-  gauge(name: string, help: string, read: () => number): void;
+  /** Adds a number that is read when the metrics are; left out while it cannot be read. */
+  gauge(name: string, help: string, read: () => number | Promise<number>): void;
   /** Adds a number for each of several things, by a label. */
-  gauges(
-    name: string,
-    help: string,
-    label: string,
-    read: () => readonly (readonly [string, number])[],
-  ): void;
+  gauges(name: string, help: string, label: string, read: () => Labelled | Promise<Labelled>): void;
   /** One try to have a search answered by a search-core. */
   searchTry(node: string, ended: 'answered' | 'failed'): void;
   /** The whole exposition. */
@@ -63,8 +61,12 @@ export function createMetrics(): Metrics {
         name,
         help,
         registers,
-        collect() {
-          this.set(read());
+        async collect() {
+          try {
+            this.set(await read());
+          } catch {
+            this.remove();
+          }
         },
       });
     },
@@ -74,9 +76,14 @@ export function createMetrics(): Metrics {
         help,
         labelNames: [label],
         registers,
-        collect() {
-          this.reset();
-          for (const [value, number] of read()) this.set({ [label]: value }, number);
+        async collect() {
+          try {
+            const found = await read();
+            this.reset();
+            for (const [value, number] of found) this.set({ [label]: value }, number);
+          } catch {
+            this.reset();
+          }
         },
       });
     },

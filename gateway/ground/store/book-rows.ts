@@ -46,7 +46,7 @@ export interface BookTarget {
 }
 
 /** Tables that say how a database was made, not what is in the books. */
-const OWN_TABLES = new Set(['schema_migrations', 'store_marks']);
+const OWN_TABLES = new Set(['schema_migrations', 'schema_tolerated', 'store_marks']);
 
 /**
  * The tables of the books, each behind those that it refers to: so they can be filled in this order.

@@ -25,8 +25,17 @@ const TAG_BYTES = 16;
 const DERIVED_BYTES = 32;
 export const SEALING_KEY_BYTES = 32;
 
-export function sealingWith(key: Uint8Array, random: Pick<Random, 'bytes'>): Sealing {
-  if (key.length !== SEALING_KEY_BYTES) throw new Error('a sealing key has 32 bytes');
+/**
+ * @param keys the first one seals, all of them open: so a key can be replaced while gateways run.
+ */
+export function sealingWith(
+  keys: readonly [Uint8Array, ...Uint8Array[]],
+  random: Pick<Random, 'bytes'>,
+): Sealing {
+  if (keys.some(({ length }) => length !== SEALING_KEY_BYTES)) {
+    throw new Error('a sealing key has 32 bytes');
+  }
+  const [key] = keys;
   return {
     derive: (name) => new Uint8Array(hkdfSync('sha256', key, '', name, DERIVED_BYTES)),
     seal(name, secret) {
@@ -40,24 +49,32 @@ export function sealingWith(key: Uint8Array, random: Pick<Random, 'bytes'>): Sea
       const [version, body = ''] = sealed.split('.');
       const bytes = Buffer.from(body, 'base64url');
       if (version !== VERSION || bytes.length < NONCE_BYTES + TAG_BYTES) throw unusable();
-      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
-        .setAAD(Buffer.from(name))
-        .setAuthTag(bytes.subarray(-TAG_BYTES));
-      try {
-        const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
-        return Buffer.concat([text, decipher.final()]).toString('utf8');
-      } catch (error) {
-        throw unusable(error);
+      for (const one of keys) {
+        const secret = opened(one, name, bytes);
+        if (secret !== undefined) return secret;
       }
+      throw unusable();
     },
   };
 }
 
-function unusable(cause?: unknown): StoreUnusable {
+/** Undefined unless it was sealed with this key for this name. */
+function opened(key: Uint8Array, name: string, bytes: Buffer): string | undefined {
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
+    .setAAD(Buffer.from(name))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+    return Buffer.concat([text, decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function unusable(): StoreUnusable {
   return new StoreUnusable(
     'the secrets in this database were sealed with another key. Give every gateway of this ' +
       'database the same SEALING_KEY_FILE, or put the old sealing.key back into DATA_DIR. If the ' +
       'key is lost, "npm run admin -- new-secrets" draws new ones: everyone then signs in again',
-    { cause },
   );
 }

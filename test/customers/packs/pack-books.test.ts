@@ -7,7 +7,8 @@ import {
   prolongPack,
   type PackView,
 } from '../../../gateway/customers/packs/holders.js';
-import { forgetPackKeys, openPacks, type Packs } from '../../../gateway/customers/packs/packs.js';
+import { openPacks, type Packs } from '../../../gateway/customers/packs/packs.js';
+import { forgetPackKeys } from '../../../gateway/customers/packs/sealed-keys.js';
 import type { PackTables } from '../../../gateway/customers/packs/schema.js';
 import { isRefusal } from '../../../gateway/ground/domain/refusal.js';
 import { usdcUnits } from '../../../gateway/ground/domain/units.js';

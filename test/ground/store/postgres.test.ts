@@ -122,6 +122,21 @@ describe('a PostgreSQL store', () => {
     );
   });
 
+  test('lets the version before work on what it tolerates, beside the new one', async () => {
+    const later = {
+      name: 'test-003-tolerated',
+      isTolerated: true,
+      statements: () => ['create table test_novelty (x text)'],
+    };
+    const [newer, older] = [await open([PURSE, ...LEDGER_MIGRATIONS, later]), await open()];
+    await fill(older, 'tolerated', 1n);
+    await newer.write(async (tx: Kysely<Tables>) => {
+      await sql`drop table test_novelty`.execute(tx);
+      await sql`delete from schema_migrations where name = ${later.name}`.execute(tx);
+      await sql`delete from schema_tolerated where name = ${later.name}`.execute(tx);
+    });
+  });
+
   test('lets one of 200 reservations win, over two gateways', async () => {
     const stores = await Promise.all([open(), open()]);
     const ledgers = stores.map((store, index) =>

@@ -3,7 +3,7 @@ import { sealingWith } from '../../../gateway/ground/store/sealing.js';
 import { StoreUnusable } from '../../../gateway/ground/store/store.js';
 import { realRandom } from '../../support/ports.js';
 
-const sealing = sealingWith(new Uint8Array(32).fill(1), realRandom);
+const sealing = sealingWith([new Uint8Array(32).fill(1)], realRandom);
 
 test('a sealed secret opens under its name and key, and shows nothing of itself', () => {
   const sealed = sealing.seal('cookies', 'the secret');
@@ -15,7 +15,7 @@ test('a sealed secret opens under its name and key, and shows nothing of itself'
 
 test('another name, another key, or a changed letter opens nothing and says what to do', () => {
   const sealed = sealing.seal('cookies', 'the secret');
-  const other = sealingWith(new Uint8Array(32).fill(2), realRandom);
+  const other = sealingWith([new Uint8Array(32).fill(2)], realRandom);
   const at = sealed.length - 20;
   const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1);
   for (const open of [
