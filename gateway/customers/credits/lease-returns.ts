@@ -3,7 +3,7 @@ import type { AccountTables } from './schema.js';
 import { moveBalance, OWN, setUsed, usedOf } from './turnover.js';
 
 /** Whose leases are given back: those that have lapsed, or all but those of one gateway. */
-export type Returnable = { readonly lapsedAt: RawBuilder<bigint> } | { readonly notOf: string };
+type Returnable = { readonly lapsedAt: RawBuilder<bigint> } | { readonly notOf: string };
 
 /** Leases that are given back at a time. */
 const RETURNED_MAX = 1000;

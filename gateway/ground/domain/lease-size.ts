@@ -11,7 +11,7 @@ export interface Ask {
 }
 
 /** What a lease can be made of. */
-export interface Pool {
+interface Pool {
   /** Units that no other gateway has: those of this lease, and what is on lease to nobody. */
   readonly there: number;
   /** Other gateways with leases. */
