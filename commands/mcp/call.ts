@@ -1,5 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ErrorResponse } from '../../gateway/edge/http/error-reply.js';
+import { isRefusal } from '../../gateway/ground/domain/refusal.js';
+import { toolArguments } from '../../gateway/edge/mcp/arguments.js';
 import { answerResult, errorResult, PAYMENT_RESPONSE_META } from '../../gateway/edge/mcp/result.js';
 import {
   ApiError,
@@ -15,9 +17,11 @@ export async function callThrough(
   signal: AbortSignal,
 ): Promise<CallToolResult> {
   try {
+    const asked = toolArguments(args);
+    if (isRefusal(asked)) return { isError: true, content: [{ type: 'text', text: asked.detail }] };
     // The service checks the parameters, and its refusals say what is wrong with them.
-    const outcome = await client.searchWithResponse(args as SearchParams, { signal });
-    const result = answerResult(outcome.data);
+    const outcome = await client.searchWithResponse(asked.search as SearchParams, { signal });
+    const result = answerResult(outcome.data, asked.maxCharacters);
     const receipt = outcome.headers.get('payment-response');
     if (receipt === null) return result;
     const response: unknown = JSON.parse(Buffer.from(receipt, 'base64').toString('utf8'));

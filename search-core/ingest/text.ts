@@ -3,13 +3,13 @@
  * line between paragraphs, no half characters.
  */
 
-/** Soft hyphen, zero-width space, word joiner, byte order mark, and direction marks. */
-const INVISIBLE = /[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu;
+import { withoutInvisible } from './invisible.js';
+
 const CONTROL = /[\u0000-\u0008\u000E-\u001F\u007F-\u009F]/gu;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
 function withoutDebris(text: string): string {
-  return text.replace(INVISIBLE, '').replace(CONTROL, ' ').replace(LONE_SURROGATE, '\uFFFD');
+  return withoutInvisible(text).replace(CONTROL, ' ').replace(LONE_SURROGATE, '\uFFFD');
 }
 
 /** Several lines of text; line breaks and single blank lines stay. */

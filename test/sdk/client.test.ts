@@ -280,6 +280,24 @@ describe('searchMany', () => {
     expect(world.proxy.seen).toHaveLength(2);
   });
 
+  test('spends maxCharacters on the best pages, and cuts or leaves out the others', async () => {
+    const queries = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const all = await client.searchMany({ queries });
+    const sizeOf = (pages: typeof all.results) =>
+      pages.reduce(
+        (sum, page) => sum + page.title.length + page.url.length + page.description.length,
+        0,
+      );
+    expect(sizeOf(all.results)).toBeGreaterThan(700);
+    const some = await client.searchMany({ queries, maxCharacters: 700 });
+    expect(sizeOf(some.results)).toBeLessThanOrEqual(700);
+    expect(some.results.length).toBeLessThan(all.results.length);
+    expect(some.results.slice(0, -1)).toEqual(all.results.slice(0, some.results.length - 1));
+    expect(some.responses.size).toBe(queries.length);
+    const tooFew = client.searchMany({ queries, maxCharacters: 499 });
+    expect(await failure(tooFew)).toBeInstanceOf(sdk.ConfigurationError);
+  });
+
   test('never has more requests in flight than it may', async () => {
     let inFlight = 0;
     let most = 0;

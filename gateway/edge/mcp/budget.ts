@@ -1,4 +1,4 @@
-import type { SearchResponse } from '../../../search-core/contract.js';
+import type { SearchResponse, SearchResultItem } from '../../../search-core/contract.js';
 
 /**
  * Characters of all passages in one tool result together. A result carries them twice, as text and
@@ -13,6 +13,8 @@ export interface Fitted {
   readonly response: SearchResponse;
   /** The length to which longer passages were cut; undefined when none was. */
   readonly cutTo: number | undefined;
+  /** Pages that did not fit. */
+  readonly leftOut: number;
 }
 
 /** Cuts the longest passages, all to one length, until all of them together fit into `charsMax`. */
@@ -22,12 +24,43 @@ export function fitPassages(response: SearchResponse, charsMax = PASSAGE_CHARS_M
     results.map(({ description }) => description.length),
     charsMax,
   );
-  if (cutTo === undefined) return { response, cutTo };
+  if (cutTo === undefined) return { response, cutTo, leftOut: 0 };
   const shortened = results.map((item) => ({
     ...item,
     description: shorten(item.description, cutTo),
   }));
-  return { response: { ...response, result: { ...response.result, results: shortened } }, cutTo };
+  const result = { ...response.result, results: shortened };
+  return { response: { ...response, result }, cutTo, leftOut: 0 };
+}
+
+/** A passage that is cut to fewer characters than this says too little, and is left out. */
+const PASSAGE_CHARS_MIN = 200;
+
+/**
+ * Spends `charsMax` characters, titles and addresses included, on the best pages: each whole, in
+ * ranked order, while they fit. The one that does not fit is cut, and those behind it are left out.
+ */
+export function spendOnBest(response: SearchResponse, charsMax: number): Fitted {
+  const results: SearchResultItem[] = [];
+  let left = charsMax;
+  let cutTo: number | undefined;
+  for (const item of response.result.results) {
+    const room = left - item.title.length - item.url.length;
+    const isWhole = item.description.length <= room;
+    if (!isWhole && room < PASSAGE_CHARS_MIN) break;
+    results.push(isWhole ? item : { ...item, description: shorten(item.description, room) });
+    if (!isWhole) {
+      cutTo = room;
+      break;
+    }
+    left = room - item.description.length;
+  }
+  const result = { ...response.result, results, totalResults: results.length };
+  return {
+    response: { ...response, result },
+    cutTo,
+    leftOut: response.result.results.length - results.length,
+  };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Log, Random } from '../../ground/domain/ports.js';
 import { isRefusal, refuse } from '../../ground/domain/refusal.js';
 import type { Credentials, Face } from '../../search/caller.js';
 import type { Search } from '../../search/pipeline.js';
+import { toolArguments } from './arguments.js';
 import { expectedRefusal } from '../http/failure.js';
 import { credentialsOf } from './payment.js';
 import {
@@ -107,6 +108,8 @@ async function call(
   { args, meta, signal: cancelled, binding }: ToolCall,
 ): Promise<CallToolResult> {
   const requestId = parts.random.uuid();
+  const asked = toolArguments(args);
+  if (isRefusal(asked)) return refusalResult(asked, requestId);
   const credentials = credentialsOf(account, meta);
   if (isRefusal(credentials)) return refusalResult(credentials, requestId);
   try {
@@ -114,12 +117,12 @@ async function call(
       requestId,
       face,
       credentials,
-      body: args,
+      body: asked.search,
       address,
       signal: AbortSignal.any([signal, cancelled]),
     });
     if (reply.kind === 'results' && !reply.isFree) onPaid();
-    return toolResult(reply, parts.wire, binding);
+    return toolResult(reply, parts.wire, { binding, maxCharacters: asked.maxCharacters });
   } catch (error) {
     const refusal = expectedRefusal(error);
     if (refusal) return refusalResult(refusal, requestId);

@@ -5,7 +5,7 @@ import { errorResponse, type ErrorResponse } from '../http/error-reply.js';
 import type { Delivered } from '../../search/proofs.js';
 import type { Offer, SearchReply } from '../../search/reply.js';
 import type { Receipt } from '../../money/x402/receipt.js';
-import { fitPassages, type Fitted } from './budget.js';
+import { fitPassages, spendOnBest, type Fitted } from './budget.js';
 
 /** The objects of x402 as MCP carries them (x402 specification, MCP transport). */
 export interface McpPaymentWire {
@@ -27,13 +27,19 @@ export const PAYMENT_EXTENSION = 'org.x402/payment';
  */
 export type PaymentBinding = 'tool-result' | 'extension';
 
+export interface ToolResultOptions {
+  readonly binding: PaymentBinding;
+  /** Characters of all pages together; undefined where the caller leaves them to the tool. */
+  readonly maxCharacters: number | undefined;
+}
+
 /** Gives a search's reply the form of a tool result. */
 export function toolResult(
   reply: SearchReply,
   wire: McpPaymentWire,
-  binding: PaymentBinding,
+  { binding, maxCharacters }: ToolResultOptions,
 ): CallToolResult {
-  const result = resultOf(reply, wire, binding);
+  const result = resultOf(reply, wire, { binding, maxCharacters });
   if (!reply.receipt) return result;
   const response = wire.paymentResponse(reply.receipt, deliveredBy(reply, result));
   return { ...result, _meta: { [PAYMENT_RESPONSE_META]: response } };
@@ -48,12 +54,12 @@ function deliveredBy(reply: SearchReply, result: CallToolResult): Delivered | un
 function resultOf(
   reply: SearchReply,
   wire: McpPaymentWire,
-  binding: PaymentBinding,
+  { binding, maxCharacters }: ToolResultOptions,
 ): CallToolResult {
   if (reply.kind === 'results') {
     // The pipeline has checked these bytes against the contract.
     const text = new TextDecoder().decode(reply.body);
-    return answerResult(JSON.parse(text) as SearchResponse);
+    return answerResult(JSON.parse(text) as SearchResponse, maxCharacters);
   }
   if (!reply.offer) return refusalResult(reply.refusal, reply.requestId);
   const required = wire.paymentRequired(reply.offer);
@@ -63,8 +69,12 @@ function resultOf(
 }
 
 /** Results as structured content in the shape of SearchResponse, and as text. */
-export function answerResult(response: SearchResponse): CallToolResult {
-  const fitted = fitPassages(response);
+export function answerResult(
+  response: SearchResponse,
+  maxCharacters: number | undefined,
+): CallToolResult {
+  const fitted =
+    maxCharacters === undefined ? fitPassages(response) : spendOnBest(response, maxCharacters);
   return {
     content: [{ type: 'text', text: readable(fitted) }],
     structuredContent: { ...fitted.response },
@@ -105,14 +115,19 @@ const HOW_TO_PAY =
   'key as "Authorization: Bearer s402_live_…".';
 
 /** The results as a person would list them. */
-function readable({ response, cutTo }: Fitted): string {
+function readable({ response, cutTo, leftOut }: Fitted): string {
   const { results } = response.result;
-  if (results.length === 0) {
+  if (results.length === 0 && leftOut === 0) {
     return 'No page contains these words. Try fewer or other keywords: only exact words are found.';
   }
   const pages = results.map(
     ({ title, url, description }, index) => `${index + 1}. ${title}\n${url}\n${description}`,
   );
+  if (leftOut > 0) {
+    const what =
+      leftOut === 1 ? '1 more page was found and' : `${leftOut} more pages were found and`;
+    return [...pages, `${what} left out: maxCharacters went to the best ones.`].join('\n\n');
+  }
   if (cutTo === undefined) return pages.join('\n\n');
   const note =
     `Passages were shortened to ${cutTo} characters so that this result fits. ` +

@@ -1,6 +1,8 @@
 import type { StandardSchemaWithJSON, ToolAnnotations } from '@modelcontextprotocol/server';
 import { DESCRIPTION_LENGTH, QUERY_WORDS_MAX, RESULTS } from '../../../search-core/contract.js';
 
+import { CHARACTERS } from './arguments.js';
+
 export const SEARCH_TOOL = 'search';
 export const SEARCH_TITLE = 'Web search';
 
@@ -49,6 +51,14 @@ const INPUT = {
       maximum: DESCRIPTION_LENGTH.max,
       default: DESCRIPTION_LENGTH.default,
       description: 'Maximum length of each page’s passage in characters.',
+    },
+    maxCharacters: {
+      type: 'integer',
+      minimum: CHARACTERS.min,
+      maximum: CHARACTERS.max,
+      description:
+        'Maximum characters of the whole result. It is spent on the best pages, whole where they ' +
+        'fit; the others are left out.',
     },
   },
   required: ['query'],

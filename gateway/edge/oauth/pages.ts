@@ -6,7 +6,7 @@ import type { Page } from '../console/page.js';
  * leads on to the client's own address, which a browser would hold against it.
  */
 export const PAGE_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 export interface ConsentView {
   readonly clientName: string;

@@ -38,11 +38,12 @@ function connect(file: string): Database.Database {
   try {
     return configured(new Database(file));
   } catch (error) {
-    throw unusable(file, error);
+    throw unusableSqlite(file, error);
   }
 }
 
-function unusable(file: string, error: unknown): unknown {
+/** Says in one sentence why a file cannot be used; an error that is not about that stays. */
+export function unusableSqlite(file: string, error: unknown): unknown {
   if (DAMAGED.has(codeOf(error))) {
     const advice = 'put the last backup in its place, or name another file';
     return new StoreUnusable(`${file} is damaged, or no SQLite database: ${advice}`, {
@@ -90,7 +91,7 @@ function lockDatabase(file: string): Lock {
   try {
     lock = takeLock(`${file}.lock`);
   } catch (error) {
-    throw unusable(file, error);
+    throw unusableSqlite(file, error);
   }
   if (lock) return lock;
   throw new StoreUnusable(`another gateway runs on ${file}: stop it first`);
@@ -177,7 +178,7 @@ export function lookAtSqlite(file: string): void {
       `${file} is damaged (${String(found)}): put the last backup in its place`,
     );
   } catch (error) {
-    throw unusable(file, error);
+    throw unusableSqlite(file, error);
   } finally {
     database?.close();
   }

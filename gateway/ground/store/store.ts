@@ -93,3 +93,6 @@ export const STORE_LIMITS: StoreLimits = { queuedWritesMax: 4096, batchWritesMax
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable';
 }
+
+/** The database that was to be filled holds something already. */
+export class StoreNotEmpty extends StoreUnusable {}

@@ -61,7 +61,6 @@ class StandIn:
         self.asked: list[Asked] = []
         #: What a challenge names as the service's own address.
         self.resource = "https://Search.Example:443/search"
-        self.pay_to = "0x" + "11" * 20
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -129,7 +128,7 @@ class StandIn:
                     "network": sdk.BASE_MAINNET,
                     "amount": "50",
                     "asset": sdk.BASE_USDC,
-                    "payTo": self.pay_to,
+                    "payTo": "0x" + "11" * 20,
                     "maxTimeoutSeconds": 300,
                     "extra": {"name": "USD Coin", "version": "2"},
                 }

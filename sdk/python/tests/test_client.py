@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
@@ -202,6 +203,21 @@ def test_search_many_merges_by_reciprocal_rank(world: World) -> None:
     ]
     assert merged.results[0].found_by == (sdk.FoundBy("a", 1), sdk.FoundBy("b", 1))
     assert len(world.seen) == 2
+
+
+def test_search_many_spends_max_characters_on_the_best_pages(world: World) -> None:
+    client = world.client(api_key=GOOD_KEY)
+    queries = list("abcdefgh")
+
+    def size(pages: Sequence[sdk.MergedResult]) -> int:
+        return sum(len(page.title) + len(page.url) + len(page.description) for page in pages)
+
+    whole = client.search_many(queries).results
+    some = client.search_many(queries, max_characters=700).results
+    assert size(whole) > 700 >= size(some)
+    assert some[:-1] == whole[: len(some) - 1]
+    with pytest.raises(sdk.ConfigurationError):
+        client.search_many(queries, max_characters=499)
 
 
 def test_search_many_names_what_failed_and_raises_only_when_all_did(world: World) -> None:

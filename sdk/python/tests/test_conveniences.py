@@ -181,26 +181,6 @@ def test_no_constructor_has_an_argument_of_ours() -> None:
             assert [one for one in names if one.startswith("_")] == [], name
 
 
-def test_another_payee_than_the_first_one_needs_consent(
-    make: Callable[..., Any], stand_in: StandIn
-) -> None:
-    store = sdk.MemoryStore()
-    stranger = "0x" + "22" * 20
-
-    def client(**options: Any) -> Any:
-        payment = sdk.PaymentOptions(store=store, max_deposit="0", **options)
-        return make(wallet=WALLET, base_url=stand_in.url, payment=payment)
-
-    client().search("a")
-    stand_in.pay_to = stranger
-    with pytest.raises(sdk.PaymentNotAllowedError, match="was paid at 0x1{40} before"):
-        client().search("b")
-    assert len(stand_in.payments()) == 1
-    client(payees=[stranger]).search("b")
-    client(approve=lambda quote: quote.pay_to == stranger).search("c")
-    assert len(stand_in.payments()) == 3
-
-
 def test_errors_can_be_pickled_and_shown_as_dicts(
     make: Callable[..., Any], stand_in: StandIn
 ) -> None:

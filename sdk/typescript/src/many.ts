@@ -5,11 +5,20 @@ import type { SearchParams, SearchResponse, SearchResultItem } from './types.js'
 const RANK_DAMPING = 60;
 const QUERIES_MAX = 100;
 const CONCURRENCY_MAX = 20;
+const CHARACTERS_MIN = 500;
+/** A passage that is cut to fewer characters than this says too little, and is left out. */
+const PASSAGE_CHARACTERS_MIN = 200;
 
 /** Several simple queries in place of one complex query. */
 export interface SearchManyParams extends Omit<SearchParams, 'query'> {
   /** 1 to 100; a query that is given twice is sent once. */
   readonly queries: readonly string[];
+  /**
+   * Characters of all merged results together, titles and addresses included: spent on the best
+   * pages, whole where they fit; the page that does not is cut, and those behind it are left out.
+   * At least 500; default: no limit. `responses` stay whole.
+   */
+  readonly maxCharacters?: number | undefined;
   /** Requests in flight at once, 1 to 20; default 4. */
   readonly concurrency?: number | undefined;
 }
@@ -63,6 +72,32 @@ function mergeByReciprocalRank(responses: ReadonlyMap<string, SearchResponse>): 
   return [...pages.values()].sort((a, b) => b.score - a.score);
 }
 
+/** The best pages, whole while they fit; the first that does not is cut between words. */
+function spendOnBest(merged: readonly MergedResult[], maxCharacters: number): MergedResult[] {
+  const results: MergedResult[] = [];
+  let left = maxCharacters;
+  for (const page of merged) {
+    const room = left - page.title.length - page.url.length;
+    if (page.description.length > room) {
+      if (room >= PASSAGE_CHARACTERS_MIN) {
+        results.push({ ...page, description: cutAtWord(page.description, room) });
+      }
+      break;
+    }
+    results.push(page);
+    left = room - page.description.length;
+  }
+  return results;
+}
+
+function cutAtWord(text: string, length: number): string {
+  const head = text.slice(0, length - 1);
+  const space = head.lastIndexOf(' ');
+  const end = space > length * 0.8 ? head.slice(0, space) : head;
+  // Half a surrogate pair would be no text.
+  return `${end.replace(/[\uD800-\uDBFF]$/, '').trimEnd()}…`;
+}
+
 /**
  * Runs every query, a bounded number at once.
  * @throws the first error when no query succeeded
@@ -71,13 +106,21 @@ export async function runMany(
   params: SearchManyParams,
   search: (params: SearchParams) => Promise<SearchResponse>,
 ): Promise<SearchManyResponse> {
-  const { queries, concurrency = 4, ...rest } = params;
+  const { queries, concurrency = 4, maxCharacters, ...rest } = params;
   const unique = [...new Set(queries)];
   if (unique.length < 1 || unique.length > QUERIES_MAX) {
     throw new ConfigurationError(`queries must have 1 to ${QUERIES_MAX} entries`);
   }
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > CONCURRENCY_MAX) {
     throw new ConfigurationError(`concurrency must be a whole number from 1 to ${CONCURRENCY_MAX}`);
+  }
+  if (
+    maxCharacters !== undefined &&
+    !(Number.isInteger(maxCharacters) && maxCharacters >= CHARACTERS_MIN)
+  ) {
+    throw new ConfigurationError(
+      `maxCharacters must be a whole number, at least ${CHARACTERS_MIN}`,
+    );
   }
   const answers = new Map<string, SearchResponse>();
   const failures = new Map<string, unknown>();
@@ -100,5 +143,7 @@ export async function runMany(
       return answer ? [[query, answer] as const] : [];
     }),
   );
-  return { results: mergeByReciprocalRank(responses), responses, failures };
+  const merged = mergeByReciprocalRank(responses);
+  const results = maxCharacters === undefined ? merged : spendOnBest(merged, maxCharacters);
+  return { results, responses, failures };
 }

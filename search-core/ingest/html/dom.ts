@@ -13,9 +13,11 @@ export interface TextNode {
   readonly childNodes: Iterable<TextNode>;
 }
 
-interface PageElement extends TextNode {
+export interface PageElement extends TextNode {
   readonly textContent: string | null;
   getAttribute(name: string): string | null;
+  getAttributeNames(): readonly string[];
+  remove(): void;
 }
 
 export interface PageDocument {

@@ -64,7 +64,7 @@ const problems: string[] = [];
     await made.getByLabel('Email address').fill(PERSON.email);
     await made.getByLabel('Password').fill(PERSON.password);
     await made.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await made.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    await made.getByRole('heading', { name: /^Hello/, level: 1 }).waitFor();
     session = await made.context().storageState();
   }
 

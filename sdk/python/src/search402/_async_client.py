@@ -198,6 +198,7 @@ class AsyncSearch402:
         concurrency: int = 4,
         max_results: int | None = None,
         max_description_length: int | None = None,
+        max_characters: int | None = None,
         max_retries: int | None = None,
         timeout: float | None = None,
     ) -> SearchManyResponse:
@@ -210,6 +211,8 @@ class AsyncSearch402:
             concurrency: Requests in flight at once, 1 to 20.
             max_results: For each query, 1 to 20.
             max_description_length: 1000 to 8000 characters.
+            max_characters: All merged results together, at least 500: spent on the best pages,
+                whole where they fit. ``responses`` stay whole.
             max_retries: For this call only.
             timeout: Seconds for each try.
 
@@ -217,7 +220,7 @@ class AsyncSearch402:
             Exception: the first failure, only when every query failed; else see ``failures``.
 
         """
-        unique = check_many(queries, concurrency)
+        unique = check_many(queries, concurrency, max_characters)
 
         async def one(query: str) -> SearchResponse | Exception:
             try:
@@ -232,7 +235,7 @@ class AsyncSearch402:
                 return error
 
         outcomes = await self._performer.map(one, unique, concurrency)
-        return merge(unique, dict(zip(unique, outcomes, strict=True)))
+        return merge(unique, dict(zip(unique, outcomes, strict=True)), max_characters)
 
     async def quote(self, query: str = "price") -> Quote:
         """Return what the service asks for one search from a caller without a key.

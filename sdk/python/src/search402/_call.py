@@ -148,8 +148,6 @@ class Call:
         if payer.channels is None or self._is_channel_out or not is_wanted:
             return None
         terms = yield from payer.channels.choose(challenge)
-        if terms is not None:
-            yield from payer.check_payee(self._request.url, terms.common.quote.pay_to)
         return (
             None if terms is None else (yield from self._by_channel(payer, terms, answer.headers))
         )

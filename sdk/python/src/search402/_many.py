@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit, urlunsplit
 
 from .errors import ConfigurationError
@@ -13,9 +13,14 @@ from .models import FoundBy, MergedResult, SearchManyResponse, SearchResponse, S
 _RANK_DAMPING = 60
 _QUERIES_MAX = 100
 _CONCURRENCY_MAX = 20
+_CHARACTERS_MIN = 500
+#: A passage that is cut to fewer characters than this says too little, and is left out.
+_PASSAGE_CHARACTERS_MIN = 200
 
 
-def check_many(queries: Sequence[str], concurrency: int) -> list[str]:
+def check_many(
+    queries: Sequence[str], concurrency: int, max_characters: int | None = None
+) -> list[str]:
     """Return the queries, each once.
 
     Raises:
@@ -27,6 +32,8 @@ def check_many(queries: Sequence[str], concurrency: int) -> list[str]:
         raise ConfigurationError(f"queries must hold 1 to {_QUERIES_MAX} queries")
     if not 1 <= concurrency <= _CONCURRENCY_MAX:
         raise ConfigurationError(f"concurrency must be from 1 to {_CONCURRENCY_MAX}")
+    if max_characters is not None and max_characters < _CHARACTERS_MIN:
+        raise ConfigurationError(f"max_characters must be at least {_CHARACTERS_MIN}")
     return unique
 
 
@@ -49,8 +56,35 @@ class _Page:
     found_by: list[FoundBy]
 
 
+def _spend_on_best(pages: Sequence[_Page], max_characters: int | None) -> Sequence[_Page]:
+    """Return the best pages, whole while they fit; the first that does not is cut."""
+    if max_characters is None:
+        return pages
+    kept: list[_Page] = []
+    left = max_characters
+    for page in pages:
+        item = page.item
+        room = left - len(item.title) - len(item.url)
+        if len(item.description) > room:
+            if room >= _PASSAGE_CHARACTERS_MIN:
+                shorter = replace(item, description=_cut_at_word(item.description, room))
+                kept.append(replace(page, item=shorter))
+            break
+        kept.append(page)
+        left = room - len(item.description)
+    return kept
+
+
+def _cut_at_word(text: str, length: int) -> str:
+    head = text[: length - 1]
+    space = head.rfind(" ")
+    return (head[:space] if space > length * 0.8 else head).rstrip() + "…"
+
+
 def merge(
-    queries: Sequence[str], outcomes: Mapping[str, SearchResponse | Exception]
+    queries: Sequence[str],
+    outcomes: Mapping[str, SearchResponse | Exception],
+    max_characters: int | None = None,
 ) -> SearchManyResponse:
     """Merge ranked lists by reciprocal rank; ties keep the order of the queries.
 
@@ -89,7 +123,7 @@ def merge(
                 score=page.score,
                 found_by=tuple(page.found_by),
             )
-            for page in ranked
+            for page in _spend_on_best(ranked, max_characters)
         ),
         responses=responses,
         failures=failures,

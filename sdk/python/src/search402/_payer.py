@@ -24,7 +24,7 @@ from ._wire import (
     server_seconds,
     transfer_authorization,
 )
-from .errors import PaymentError, PaymentNotAllowedError
+from .errors import PaymentError
 from .options import PaymentOptions
 from .records import PaymentRecord, PaymentView, Quote, Spent
 from .signers import Signer
@@ -67,8 +67,6 @@ class Payer:
         self._wallet = wallet
         self._options = options
         self._runtime = runtime
-        #: The first payee of each service in the store, once it was read.
-        self._first_payees: dict[str, str] | None = None
         self._caps = Caps.of(options)
         self.store: PaymentStore
         self._own_store: FileStore | None = None
@@ -119,7 +117,6 @@ class Payer:
     ) -> Flow[OpenPayment]:
         requirement = choose_requirement(challenge, self._options)
         quote = requirement.quote
-        yield from self.check_payee(request.url, quote.pay_to)
         approve = self._options.approve
         if approve is not None and not (yield Ask(lambda: approve(quote))):
             raise PaymentError("the caller did not approve the payment; nothing was signed")
@@ -145,31 +142,6 @@ class Payer:
                 raise PaymentError("another process is signing for this search; call again later")
             else:
                 yield from self._release(held)
-
-    def check_payee(self, url: str, pay_to: str) -> Flow[None]:
-        """Hold a service to the payee that it was first paid at: another may have come between.
-
-        A list of payees, or a caller who approves each quote, decides instead.
-
-        Raises:
-            PaymentNotAllowedError: when the service was paid at another address before.
-
-        """
-        if self._options.payees is not None or self._options.approve is not None:
-            return
-        if self._first_payees is None:
-            first: dict[str, str] = {}
-            for record in (yield from run(self.store.list)):
-                # What was never signed says nothing.
-                if record.status != "released":
-                    first.setdefault(record.url, record.pay_to)
-            self._first_payees = first
-        known = self._first_payees.setdefault(url, pay_to)
-        if known != pay_to:
-            raise PaymentNotAllowedError(
-                f"the service asks for payment to {pay_to}, and was paid at {known} before; "
-                "nothing was signed. If you trust the new address, name it in payees"
-            )
 
     def _draft(
         self, request: PaidRequest, requirement: Requirement, headers: Mapping[str, str]
