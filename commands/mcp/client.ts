@@ -15,7 +15,7 @@ export const SETTINGS = `
   or, without an account:
   SEARCH402_PRIVATE_KEY         the key of a wallet with USDC on Base, 0x and 64 hex digits
   SEARCH402_PRIVATE_KEY_FILE    or a file that holds it
-  SEARCH402_MAX_PER_REQUEST     the most for one search, in USD; default 0.01
+  SEARCH402_MAX_PER_REQUEST     the most for one search, in USD; default 0.001
   SEARCH402_MAX_PER_DAY         the most within 24 hours, in USD; default 1
   SEARCH402_MAX_TOTAL           the most in the whole payment log, in USD
   SEARCH402_STORE               the payment log; default ~/.search402/payments.jsonl

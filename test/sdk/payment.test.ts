@@ -268,9 +268,9 @@ describe('a refused payment', () => {
 
 describe('caps', () => {
   test('one payment', async () => {
-    world.gateway.terms = { amount: '10001' };
+    world.gateway.terms = { amount: '1001' };
     const error = await failure(world.client().search(query));
-    expect(error).toMatchObject({ cap: 'maxPerRequest', limitUnits: 10_000n, spentUnits: 0n });
+    expect(error).toMatchObject({ cap: 'maxPerRequest', limitUnits: 1_000n, spentUnits: 0n });
     expect(signatures()).toBe(0);
   });
 

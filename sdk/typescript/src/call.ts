@@ -165,7 +165,9 @@ export class Call<Data = SearchResponse> {
   /** A channel is opened on request, and for whoever searches more than once. */
   async #channelTerms(payer: Payer, challenge: Challenge): Promise<ChannelTerms | undefined> {
     if (this.#isChannelOut || (!payer.hasPaid && !this.limits.deposit)) return undefined;
-    return await payer.channels.choose(challenge);
+    const terms = await payer.channels.choose(challenge);
+    if (terms) await payer.payees.check(this.request.url, terms.payTo);
+    return terms;
   }
 
   async #payByChannel(

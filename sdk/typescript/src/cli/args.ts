@@ -43,11 +43,11 @@ ${COMMON}`,
 A payment whose outcome is not known is never replaced by another one: run the same command again
 and the same payment is sent.
 ${WALLET}
-  --max-per-request USD    most for one search; default 0.01
+  --max-per-request USD    most for one search; default 0.001
   --max-per-day USD        most within 24 hours; default 1
   --max-total USD          most in the whole payment log
   --max-deposit USD        most that may lie unspent in a channel; default 0.1, 0 for no channels
-  --payee ADDRESS          pay nobody else
+  --payee ADDRESS          pay nobody else; default whom the service was first paid at
 ${SEARCH}
 ${COMMON}`,
   channel: `search402 channel open|list|close: pay many searches from one deposit

@@ -4,7 +4,7 @@ import type { Spent } from './store-view.js';
 
 /** The most that may be signed away. Every signature that left this process counts. */
 export interface Caps {
-  /** One payment; default 0.01 USD. */
+  /** One payment; default 0.001 USD. */
   readonly maxPerRequest?: Money | undefined;
   /** All payments of any 24 hours; default 1 USD. */
   readonly maxPerDay?: Money | undefined;
@@ -30,7 +30,7 @@ export const DEPOSIT_DEFAULT = '0.1';
 /** @throws {RangeError} for an amount that cannot be read */
 export function parseCaps(caps: Caps): CapUnits {
   return {
-    maxPerRequest: parseMoney(caps.maxPerRequest ?? '0.01'),
+    maxPerRequest: parseMoney(caps.maxPerRequest ?? '0.001'),
     maxPerDay: parseMoney(caps.maxPerDay ?? '1'),
     maxTotal: caps.maxTotal === undefined ? undefined : parseMoney(caps.maxTotal),
     maxDeposit: parseMoney(caps.maxDeposit ?? DEPOSIT_DEFAULT),

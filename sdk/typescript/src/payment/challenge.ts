@@ -20,7 +20,7 @@ export interface AllowLists {
   readonly networks?: readonly string[] | undefined;
   /** Token addresses; default Base's USDC only. */
   readonly assets?: readonly string[] | undefined;
-  /** Payees; by default any, because the caps bound what one can take. */
+  /** Payees; by default the one at which a service was first paid, unless `approve` is given. */
   readonly payees?: readonly string[] | undefined;
 }
 

@@ -13,6 +13,7 @@ import {
   type Requirement,
 } from './challenge.js';
 import { inquire, type InquiryOptions, type Learned } from './inquiry.js';
+import { KnownPayees } from './known-payees.js';
 import type { PaymentRecord, Quote } from './record.js';
 import type { PaymentStore, StoreView } from './store-view.js';
 import { signTyped, walletAddress, type Wallet } from './wallet.js';
@@ -61,6 +62,8 @@ export class Payer {
   readonly #caps: CapUnits;
   /** Pays through channels, out of the same wallet, caps and store. */
   readonly channels: ChannelPayer;
+  /** Who may be paid where the caller has not said it. */
+  readonly payees: KnownPayees;
   /** Whether this client has paid for a search: whoever searches again may want a channel. */
   hasPaid = false;
   /** The signing that is under way for a request; others for the same request wait for it. */
@@ -73,6 +76,7 @@ export class Payer {
     private readonly runtime: Runtime,
   ) {
     this.#caps = parseCaps(options);
+    this.payees = new KnownPayees(options, store);
     this.channels = new ChannelPayer(wallet, options, store, runtime);
   }
 
@@ -134,6 +138,7 @@ export class Payer {
     const requirement = chooseRequirement(challenge, this.options);
     const { amountUnits, network, asset, payTo, maxTimeoutSeconds } = requirement;
     const quote = quoteOf(requirement);
+    await this.payees.check(request.url, payTo);
     const payer = await walletAddress(this.wallet);
     if (this.options.approve && !(await this.options.approve(quote))) {
       throw new PaymentError('the caller did not approve the payment; nothing was signed');
