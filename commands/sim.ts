@@ -8,6 +8,7 @@ const HELP = `Runs the payment path in simulated worlds, one for each seed, and 
   npm run sim -- --seeds N --from S    seeds S to S + N - 1
   npm run sim -- --seed X          one world
   npm run sim -- --seed X --trace  the same, with every event on stdout
+  npm run sim -- --channels        worlds in which payers have channels, too: ten times as long
   npm run sim -- --threads T       on T threads (default: one for each core)
   npm run sim -- --json            the result as one JSON object on stdout
   npm run sim -- --help            this text
@@ -26,6 +27,7 @@ await runCommandAndExit({
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     threads: { type: 'string', default: String(Math.min(availableParallelism(), THREADS_MAX)) },
+    channels: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -33,12 +35,14 @@ await runCommandAndExit({
     if (values.seed !== undefined) {
       const seed = wholeNumber('seed', values.seed, 0, SEED_MAX);
       const { replay } = await import('./sim/report.js');
-      return replay(seed, { isTraced: values.trace, isJson: values.json });
+      const { trace: isTraced, json: isJson, channels } = values;
+      return replay(seed, { isTraced, isJson, hasChannels: channels });
     }
     const wanted = {
       from: wholeNumber('from', values.from, 0, SEED_MAX),
       seeds: wholeNumber('seeds', values.seeds, 0, SEED_MAX),
       threads: wholeNumber('threads', values.threads, 1, THREADS_MAX),
+      hasChannels: values.channels,
     };
     const { report } = await import('./sim/report.js');
     const { runThreads } = await import('../test/sim/threads.js');

@@ -1,5 +1,6 @@
 /** `npm run index`: the operator's program to fill, verify and change the search index. */
 import { existsSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { LockedError } from './disk/lock.js';
@@ -184,6 +185,10 @@ async function watch(options: Options): Promise<number> {
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  // Searches come first: where cores are scarce, the watch and its threads take what is left.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  // A parent that started this process takes it along when it dies.
+  process.once('disconnect', onSignal);
   const pool = createExtractPool();
   try {
     const setting = process.env.SEARCH_CORE_OPENSEARCH;
@@ -214,7 +219,7 @@ async function watch(options: Options): Promise<number> {
     return failed(error);
   } finally {
     await pool.close();
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('disconnect', onSignal);
   }
 }
 

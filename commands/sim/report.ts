@@ -5,10 +5,14 @@ import type { ExitCode } from '../command.js';
 /** Runs one world and prints what became of it. */
 export async function replay(
   seed: number,
-  { isTraced, isJson }: { isTraced: boolean; isJson: boolean },
+  {
+    isTraced,
+    isJson,
+    hasChannels,
+  }: { readonly isTraced: boolean; readonly isJson: boolean; readonly hasChannels: boolean },
 ): Promise<ExitCode> {
   const show = isTraced ? { show: (line: string) => console.log(line) } : {};
-  const { violations, digest, seconds } = await runWorld({ seed, ...show });
+  const { violations, digest, seconds } = await runWorld({ seed, hasChannels, ...show });
   if (isJson) console.log(JSON.stringify({ seed, violations, digest, seconds }));
   else {
     console.log(`seed ${seed}: ${seconds.toFixed(0)} s of simulated time, trace ${digest}`);

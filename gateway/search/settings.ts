@@ -13,6 +13,8 @@ export const SEARCH_SETTINGS = {
     .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))])
     .pipe(z.array(coreUrl).min(1).max(64))
     .optional(),
+  /** File that names what keeps the index fresh; with it a watch runs beside search-core. */
+  WATCH_SOURCES: z.string().min(1).optional(),
   /** Whether a search that finds nothing costs what any search costs; channels always charge. */
   CHARGE_EMPTY_SEARCHES: switched('on'),
   /** Whether queries and replies may be read in the database after a search. */

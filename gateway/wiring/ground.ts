@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createMetrics } from '../ground/observe/metrics.js';
 import { closedDataFolder, openToOthers, readSealingKey } from '../ground/private-files.js';
 import { openSearchCore } from '../ground/processes/open-search-core.js';
+import { startWatch } from '../ground/processes/watch.js';
 import type { NodeState } from '../ground/processes/search-nodes.js';
 import { openDataFolder } from '../ground/store/data-folder.js';
 import { openStore } from '../ground/store/open.js';
@@ -55,6 +56,15 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   await Promise.allSettled(opening);
   const [chain, core] = await Promise.all(opening);
 
+  if (config.WATCH_SOURCES !== undefined) {
+    const watch = startWatch({
+      indexDir: join(dataDir, 'index'),
+      sourcesFile: config.WATCH_SOURCES,
+      clock,
+      log,
+    });
+    stops.add('watch', () => watch.stop());
+  }
   const store = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),

@@ -16,7 +16,7 @@ import { usageReport } from '../customers/usage/report.js';
 import { accountRoutes } from '../edge/console/account-routes.js';
 import { sayingRoutes } from '../edge/console/said.js';
 import { consoleRouter } from '../edge/console/console-router.js';
-import type { Figure, OperatorFacts, SearchNodeFacts } from '../edge/console/parts.js';
+import type { Figure, OperatorFacts, SearchNodeFacts, WatchFacts } from '../edge/console/parts.js';
 import type { Clock, Log, Random } from '../ground/domain/ports.js';
 import type { UsdcUnits } from '../ground/domain/units.js';
 import type { Sealing } from '../ground/store/sealing.js';
@@ -78,6 +78,7 @@ export async function openPeopleAccess(
     /** Lines for the operator's page, about what only `main` knows. */
     figures?: () => Promise<readonly Figure[]>;
     searchNodes?: () => readonly SearchNodeFacts[];
+    watch?: () => Promise<WatchFacts | undefined>;
   } = {},
 ): Promise<PeopleAccess> {
   const { clock, random, log } = ports;
@@ -118,6 +119,7 @@ export async function openPeopleAccess(
     operations: openOperations({ store, ...ports, accounts, credits: access.credits }),
     ...(money.figures && { operator: operatorFacts(store, clock, money.figures) }),
     ...(money.searchNodes && { searchNodes: money.searchNodes }),
+    ...(money.watch && { watch: money.watch }),
     warnings: settings.warnings,
     isMailSent: smtpUrl !== undefined,
     ...(settings.isOutboxShown && !smtpUrl && { outbox: () => readOutbox(store) }),

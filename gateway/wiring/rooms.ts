@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { freeSearches } from '../customers/limits/free-searches.js';
 import { createUpstream } from '../edge/http/upstream.js';
 import { formatUsd } from '../ground/domain/units.js';
@@ -18,6 +19,7 @@ import { openPayments } from './payments.js';
 import { openPeopleAccess } from './people-access.js';
 import { ownUrl } from './own-url.js';
 import { mcpAddresses } from './tool-access.js';
+import { watchFacts } from './watch-facts.js';
 
 /** Bytes of an answer of search-core: 20 descriptions of 8,000 characters, escaped, and air. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
@@ -80,7 +82,12 @@ export async function openRooms(
       access,
       settings,
       { ...ports, sealing },
-      { topUpPayments: payments.topUps, figures, searchNodes: () => nodeFacts(core.nodes) },
+      {
+        topUpPayments: payments.topUps,
+        figures,
+        searchNodes: () => nodeFacts(core.nodes),
+        watch: () => watchFacts(join(config.DATA_DIR, 'index')),
+      },
     ),
   );
   return { access, packs, payments, people, publicUrl, bodyLimits };

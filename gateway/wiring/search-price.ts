@@ -58,6 +58,7 @@ export async function openSearchPrice(
     terms,
     resource,
     amount: live.amount,
+    price: terms.amount,
     quotes: createQuotes([quoteKey(secret), ...older.map(quoteKey)]),
   });
   return { ...pricing, stop: keepFresh(live) };

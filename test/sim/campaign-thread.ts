@@ -9,11 +9,12 @@ export type ThreadNews =
   | { readonly kind: 'done'; readonly campaign: Campaign };
 
 const tell = (news: ThreadNews) => parentPort?.postMessage(news);
-const { from, seeds } = workerData as { readonly from: number; readonly seeds: number };
+const { from, seeds, hasChannels } = workerData as Pick<Campaign, 'from' | 'seeds' | 'hasChannels'>;
 
 const campaign = await runCampaign({
   from,
   seeds,
+  hasChannels,
   onViolated: (line) => tell({ kind: 'violated', line }),
   onRan: (worlds) => tell({ kind: 'ran', worlds }),
 });

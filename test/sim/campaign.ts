@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { FAULTS, OUTCOMES } from './faults.js';
+import { CHANNEL_OUTCOMES, FAULTS, OUTCOMES } from './faults.js';
 import type { Sabotage } from './machine.js';
 import { runWorld, type WorldResult } from './world.js';
 
@@ -8,6 +8,8 @@ export interface CampaignOptions {
   readonly from: number;
   readonly seeds: number;
   readonly sabotage?: Sabotage;
+  /** Whether payers have channels in these worlds, too. */
+  readonly hasChannels?: boolean;
   /** Ends the campaign at the first world in which something does not hold. */
   readonly untilViolated?: boolean;
   /** Told of every violation. */
@@ -20,6 +22,7 @@ export interface CampaignOptions {
 export interface Campaign {
   readonly from: number;
   readonly seeds: number;
+  readonly hasChannels: boolean;
   /** Real seconds that it took. */
   readonly seconds: number;
   /** Seconds that passed in all worlds together. */
@@ -31,13 +34,14 @@ export interface Campaign {
 
 /** Runs one world after another. */
 export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
-  const { from, seeds, sabotage, onViolated, onRan, untilViolated = false } = options;
+  const { from, seeds, sabotage, onViolated, onRan } = options;
+  const { untilViolated = false, hasChannels = false } = options;
   const startedMs = performance.now();
   const counts = new Map<string, number>();
   const violated: Pick<WorldResult, 'seed' | 'violations'>[] = [];
   let [ran, simulatedSeconds] = [0, 0];
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const result = await runWorld({ seed, ...(sabotage && { sabotage }) });
+    const result = await runWorld({ seed, hasChannels, ...(sabotage && { sabotage }) });
     ran += 1;
     simulatedSeconds += result.seconds;
     addCounts(counts, result.counts);
@@ -49,7 +53,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     if (untilViolated) break;
   }
   const seconds = (performance.now() - startedMs) / 1000;
-  return { from, seeds: ran, seconds, simulatedSeconds, counts, violated };
+  return { from, seeds: ran, hasChannels, seconds, simulatedSeconds, counts, violated };
 }
 
 /** Adds how often each thing occurred. */
@@ -61,18 +65,24 @@ export function addCounts(
 }
 
 /** Every fault and outcome that the simulator knows and that did not occur. */
-export function missing(counts: Campaign['counts']): readonly string[] {
-  return [...FAULTS, ...OUTCOMES].filter((what) => !counts.has(what));
+export function missing(
+  counts: Campaign['counts'],
+  { hasChannels = false }: { readonly hasChannels?: boolean } = {},
+): readonly string[] {
+  const wanted = hasChannels ? CHANNEL_OUTCOMES : [...FAULTS, ...OUTCOMES];
+  return wanted.filter((what) => !counts.has(what));
 }
 
 /** A campaign for a person to read. */
-export function summary({ from, seeds, seconds, simulatedSeconds, counts, violated }: Campaign) {
+export function summary(campaign: Campaign): string {
+  const { from, seeds, hasChannels, seconds, simulatedSeconds, counts, violated } = campaign;
+  const way = hasChannels ? '--channels ' : '';
   const total = (what: string) => `${String(counts.get(what) ?? 0).padStart(9)}  ${what}`;
   const others = [...counts.keys()].filter(
     (what) => !(FAULTS as readonly string[]).includes(what) && !what.startsWith('process.'),
   );
   const replays = violated.flatMap(({ seed, violations }) => [
-    `seed ${seed}: npm run sim -- --seed ${seed} --trace`,
+    `seed ${seed}: npm run sim -- ${way}--seed ${seed} --trace`,
     ...violations.map((violation) => `  ${violation}`),
   ]);
   return [
@@ -83,7 +93,7 @@ export function summary({ from, seeds, seconds, simulatedSeconds, counts, violat
     ...FAULTS.map(total),
     'Outcomes:',
     ...others.sort().map(total),
-    ...missing(counts).map((what) => `Never occurred: ${what}`),
+    ...missing(counts, campaign).map((what) => `Never occurred: ${what}`),
     ...replays,
   ].join('\n');
 }

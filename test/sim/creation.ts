@@ -1,4 +1,7 @@
 import { readConfig, type Config } from '../../gateway/wiring/config.js';
+import { usdcUnits } from '../../gateway/ground/domain/units.js';
+import { ChannelCustomers, VALID_SECONDS, type ChannelWorld } from './channels/lives.js';
+import { WITHDRAW_DELAY_SECONDS } from './channels/wallet.js';
 import { Chain } from './chain/chain.js';
 import { createNode } from './chain/node.js';
 import { checkDelivery } from './delivery-check.js';
@@ -20,6 +23,8 @@ import { Trace } from './trace.js';
 export interface WorldParts extends StormParts {
   /** How long its faults last. */
   readonly stormMs: number;
+  /** Those who pay by channels, in worlds that have any. */
+  readonly channels: ChannelCustomers | undefined;
   violation(what: string): void;
 }
 
@@ -29,6 +34,8 @@ export interface Beginning {
   readonly payers: readonly Payer[];
   readonly sabotage: Sabotage;
   readonly show: ((line: string) => void) | undefined;
+  /** Whether payers have channels in this world, too. */
+  readonly hasChannels: boolean;
 }
 
 const BASE_CONFIG: Config = readConfig(
@@ -43,7 +50,7 @@ const BASE_CONFIG: Config = readConfig(
 
 /** Makes a world from a seed; nothing has happened in it yet. */
 export function createWorld(
-  { seed, disk, payers, sabotage, show }: Beginning,
+  { seed, disk, payers, sabotage, show, hasChannels }: Beginning,
   violations: string[],
 ): WorldParts {
   disk.wipe();
@@ -69,8 +76,11 @@ export function createWorld(
     ? new SimulatedHeadFeed({ chain, time, dice: headDice, trace })
     : undefined;
   const engine = new Engine(time, dice.fork('engine'), trace);
+  const channelDice = dice.fork('channels');
+  const channelTerms = hasChannels ? chooseTerms(channelDice) : undefined;
   const config: Config = {
     ...BASE_CONFIG,
+    ...channelTerms,
     CONFIRMATIONS: dice.pick([1, 1, 1, 2, 3]),
     PRECONFIRMATIONS: showBlocksInTheMaking(chain, dice.fork('flashblocks')),
     SETTLEMENT_WAIT_MS: dice.pick([2000, 20_000]),
@@ -100,8 +110,42 @@ export function createWorld(
     },
     violation,
   });
-  const people = { engine, customers, payments, signers };
+  const channels =
+    channelTerms &&
+    createChannelCustomers({
+      ...{ time, trace, machines, chain, disk, stormMs, violation, dice: channelDice },
+    });
+  const people = { engine, customers, channels, payments, signers };
   return { time, dice, trace, chain, ...nodes, machines, disk, ...people, stormMs, violation };
+}
+
+/** What one ETH costs in worlds where claims pay for themselves at once, and in others. */
+const ETH_USD = [0.0001, 30];
+/** Atomic units of a channel's payer. */
+const MIN_DEPOSIT = 20_000n;
+const PURSE = 10_000_000n;
+export const UNSAFE_MAX = 2_000n;
+
+function chooseTerms(dice: Dice): Partial<Config> {
+  return {
+    CHANNELS: true,
+    CHANNEL_WITHDRAW_DELAY_SECONDS: WITHDRAW_DELAY_SECONDS,
+    CHANNEL_MIN_DEPOSIT_USD: usdcUnits(MIN_DEPOSIT),
+    CHANNEL_UNSAFE_USD: usdcUnits(UNSAFE_MAX),
+    ETH_USD: dice.pick(ETH_USD),
+  };
+}
+
+function createChannelCustomers(
+  world: Omit<ChannelWorld, 'validSeconds' | 'purse' | 'minDeposit'>,
+): ChannelCustomers {
+  const { balances } = world.chain.head.after;
+  const customers = new ChannelCustomers({
+    ...world,
+    ...{ validSeconds: VALID_SECONDS, purse: PURSE, minDeposit: MIN_DEPOSIT },
+  });
+  for (const { config } of customers.wallets) balances.set(config.payer, PURSE);
+  return customers;
 }
 
 /** In some worlds nodes show blocks before they are made; returns whether that is to be enough. */
@@ -145,6 +189,8 @@ function createChain(
     isPaused: false,
     hasCappedBatch: dice.fork('batch').chance(0.8),
     delegated: new Set<never>(),
+    channels: new Map(),
+    receivers: new Map(),
   };
   return new Chain(genesis, dice.fork('chain'), trace, () => time.nowMs);
 }

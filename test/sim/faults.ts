@@ -85,3 +85,22 @@ export const OUTCOMES = [
   'intent.shared',
   'lane.changed-hands',
 ] as const;
+
+/** What occurs in worlds with channels, beside all that; the commonest of it. */
+export const CHANNEL_OUTCOMES = [
+  'endpoint.long-outage',
+  'channel.crowd',
+  'channel.race',
+  'channel.replay',
+  'channel.reuse',
+  'channel.forgot',
+  'channel.withdraws',
+  'channel.withdrew',
+  'channel.refund-refunded',
+  'channel.unclaimed',
+  'channel.reply.results',
+  'channel.reply.invalid_batch_settlement_evm_channel_busy',
+  'channel.reply.invalid_batch_settlement_evm_cumulative_amount_mismatch',
+  'channel.reply.invalid_batch_settlement_evm_cumulative_exceeds_balance',
+  'channel.reply.invalid_batch_settlement_evm_verification_state_unavailable',
+] as const;

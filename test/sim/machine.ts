@@ -16,6 +16,7 @@ import { TAKEN_OVER } from '../../gateway/money/settlement/handover.js';
 import type { Signer } from '../../gateway/money/settlement/signer.js';
 import { StoreUnavailable, type Store } from '../../gateway/ground/store/store.js';
 import { BLOCK_MS } from './chain/chain.js';
+import { AUTHORIZER } from './channels/wallet.js';
 import type { Dice } from './dice.js';
 import type { SimulatedHeadFeed } from './head-feed.js';
 import { createTransport, type NetworkEndpoint } from './network.js';
@@ -53,10 +54,14 @@ export interface Site {
 /** What somebody who asks comes to know. */
 export type Heard = SearchReply | 'lost';
 
+type Refund = NonNullable<Awaited<ReturnType<typeof openPayments>>['refund']>;
+
 /** The process that runs on a machine, once it has started. */
 interface Running {
   readonly process: SimProcess;
   readonly search: Search;
+  /** In worlds with channels. */
+  readonly refund?: Refund;
   stop(): Promise<void>;
 }
 
@@ -146,17 +151,32 @@ export class Machine {
 
   /** One search over the network; `lost` when the connection broke before the reply. */
   ask(call: SearchCall): Promise<Heard> {
+    return this.#over(({ search }) => search(call), call.requestId);
+  }
+
+  /** Asks for what is left in a channel. */
+  refund(header: string, requestId: string): Promise<Awaited<ReturnType<Refund>> | Heard> {
+    return this.#over(async ({ refund }) => {
+      if (!refund) throw new Error('a refund in a world without channels');
+      return refund(header, requestId);
+    }, requestId);
+  }
+
+  #over<Reply>(
+    send: (running: Running) => Promise<Reply>,
+    requestId: string,
+  ): Promise<Reply | Heard> {
     const { trace } = this.site;
     const running = this.#running;
     if (!running) return Promise.resolve('lost');
-    return new Promise<Heard>((resolve) => {
+    return new Promise<Reply | Heard>((resolve) => {
       const lose = () => {
         this.#waiting.delete(lose);
         trace.count('client.lost-connection', this.name);
         resolve('lost');
       };
       this.#waiting.add(lose);
-      running.search(call).then(
+      send(running).then(
         (reply) => {
           if (!this.#waiting.delete(lose)) return;
           resolve(reply);
@@ -164,7 +184,7 @@ export class Machine {
         (error: unknown) => {
           if (!this.#waiting.delete(lose)) return;
           // As the edge does it: the store's own refusal, and for everything else a 500.
-          if (error instanceof StoreUnavailable) resolve(refused(call.requestId, error.refusal));
+          if (error instanceof StoreUnavailable) resolve(refused(requestId, error.refusal));
           else {
             this.site.violation(`an exception reached the edge: ${String(error)}`);
             resolve('lost');
@@ -212,7 +232,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
     domain: TERMS.domain,
     payTo: TERMS.payTo,
     relayers: site.signers.map((signer) => sabotage.signer?.(signer, process) ?? signer),
-    authorizers: [],
+    authorizers: config.CHANNELS ? [AUTHORIZER] : [],
     blockTimeMs: BLOCK_MS,
     client,
     ...(heads && { heads }),
@@ -241,6 +261,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   return {
     process,
     search,
+    ...(payments.refund && { refund: payments.refund }),
     stop: async () => {
       await payments.stop(DRAIN_MS);
       await access.stop();

@@ -1,6 +1,6 @@
 import type { Chain } from './chain/chain.js';
 import { BASE_FEE, BLOCK_MS } from './chain/chain.js';
-import { cancel, transfer } from './chain/contracts.js';
+import { cancel, transfer } from './chain/token.js';
 import type { CallResult } from './chain/state.js';
 import { foreign, type ForeignTransaction } from './chain/transactions.js';
 import type { CommitFate, Disk } from './disk.js';

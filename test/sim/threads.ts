@@ -8,6 +8,8 @@ export interface ThreadedOptions {
   readonly from: number;
   readonly seeds: number;
   readonly threads: number;
+  /** Whether payers have channels in these worlds, too. */
+  readonly hasChannels?: boolean;
   /** Told every few seconds how far it is, and of every violation. */
   readonly progress?: (line: string) => void;
 }
@@ -20,7 +22,7 @@ const PROGRESS_MS = 10_000;
  * @throws when a thread ends before its worlds do: that is a bug of the simulator.
  */
 export async function runThreads(options: ThreadedOptions): Promise<Campaign> {
-  const { from, seeds, progress } = options;
+  const { from, seeds, progress, hasChannels = false } = options;
   const startedMs = performance.now();
   const ranges = rangesOf(from, seeds, options.threads);
   const ran = ranges.map(() => 0);
@@ -33,7 +35,7 @@ export async function runThreads(options: ThreadedOptions): Promise<Campaign> {
   try {
     const parts = await Promise.all(
       ranges.map((range, index) =>
-        runThread(range, (news) => {
+        runThread({ ...range, hasChannels }, (news) => {
           if (news.kind === 'ran') ran[index] = news.worlds;
           if (news.kind !== 'violated') return;
           violated += 1;
@@ -41,7 +43,7 @@ export async function runThreads(options: ThreadedOptions): Promise<Campaign> {
         }),
       ),
     );
-    return { ...joined(from, parts), seconds: elapsed() };
+    return { ...joined(from, parts), hasChannels, seconds: elapsed() };
   } finally {
     clearInterval(timer);
   }
@@ -61,7 +63,10 @@ function rangesOf(from: number, seeds: number, threads: number): readonly Range[
   }));
 }
 
-function runThread(range: Range, onNews: (news: ThreadNews) => void): Promise<Campaign> {
+function runThread(
+  range: Range & Pick<Campaign, 'hasChannels'>,
+  onNews: (news: ThreadNews) => void,
+): Promise<Campaign> {
   const worker = new Worker(new URL('campaign-thread.js', import.meta.url), { workerData: range });
   return new Promise((resolve, reject) => {
     worker.on('message', (news: ThreadNews) => {
@@ -73,7 +78,10 @@ function runThread(range: Range, onNews: (news: ThreadNews) => void): Promise<Ca
   });
 }
 
-function joined(from: number, parts: readonly Campaign[]): Omit<Campaign, 'seconds'> {
+function joined(
+  from: number,
+  parts: readonly Campaign[],
+): Omit<Campaign, 'seconds' | 'hasChannels'> {
   const counts = new Map<string, number>();
   for (const part of parts) addCounts(counts, part.counts);
   return {

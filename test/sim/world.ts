@@ -5,7 +5,9 @@ import { openKeys } from '../../gateway/customers/keys/keys.js';
 import { fetchAgain, reconcileBooks } from './aftermath.js';
 import { BLOCK_MS } from './chain/chain.js';
 import { checkBooks } from './checks.js';
-import { createWorld, type WorldParts } from './creation.js';
+import { checkChannels } from './channels/checks.js';
+import { liveWithChannels } from './channels/world.js';
+import { createWorld, UNSAFE_MAX, type WorldParts } from './creation.js';
 import { Disk } from './disk.js';
 import type { Sabotage } from './machine.js';
 import { SimProcess } from './process.js';
@@ -18,6 +20,8 @@ export interface WorldOptions {
   /** Told of every event, for a person. */
   readonly show?: (line: string) => void;
   readonly sabotage?: Sabotage;
+  /** Whether payers have channels in this world, too. */
+  readonly hasChannels?: boolean;
 }
 
 /** What became of one world. */
@@ -41,11 +45,23 @@ const disks = new Map<string | undefined, Promise<Disk>>();
  * Makes a world from a seed, lets it run to its end, and checks what must always hold. Worlds of one
  * schema share a disk: one at a time.
  */
-export async function runWorld({ seed, show, sabotage = {} }: WorldOptions): Promise<WorldResult> {
+export async function runWorld({
+  seed,
+  show,
+  sabotage = {},
+  hasChannels = false,
+}: WorldOptions): Promise<WorldResult> {
   const { schema } = sabotage;
   const disk = disks.get(schema) ?? Disk.make(schema);
   disks.set(schema, disk);
-  const beginning = { seed, disk: await disk, payers: await openPayers(), sabotage, show };
+  const beginning = {
+    seed,
+    disk: await disk,
+    payers: await openPayers(),
+    sabotage,
+    show,
+    hasChannels,
+  };
   const violations: string[] = [];
   return new Life(seed, createWorld(beginning, violations), violations).run();
 }
@@ -88,6 +104,8 @@ class Life {
     this.#makeBlocks();
     for (const machine of this.parts.machines) machine.boot();
     this.#sendCustomers();
+    const { channels } = this.parts;
+    if (channels) liveWithChannels({ ...this.parts, channels });
     brew({ ...this.parts, dice: this.parts.dice.fork('storm') }, this.parts.stormMs);
     await time.run(() => false, this.parts.stormMs);
     clearUp(this.parts);
@@ -99,6 +117,8 @@ class Life {
     await this.#during(() => reconcileBooks(store, this.parts));
     await this.#stop();
     checkBooks({ ...this.parts, granted: CREDITS });
+    if (channels)
+      await checkChannels({ ...this.parts, customers: channels, unsafeMax: UNSAFE_MAX });
   }
 
   /** Runs the world until this work is done. */
@@ -188,6 +208,7 @@ class Life {
       lookedMs = this.parts.time.nowMs;
       isAtRest =
         this.parts.customers.busy === 0 &&
+        (this.parts.channels?.busy ?? 0) === 0 &&
         this.parts.machines.every(({ running }) => running !== undefined) &&
         open.every((query) => isEmpty(this.parts.disk.query(query))) &&
         isEmpty(this.parts.disk.query('select 1 from intents where mined_at is null limit 1')) &&

@@ -10,7 +10,7 @@ import { ACCOUNT_MIGRATIONS } from '../../gateway/customers/credits/schema.js';
 import type { TopUpPayments } from '../../gateway/customers/credits/top-up.js';
 import { USAGE_MIGRATIONS } from '../../gateway/customers/usage/schema.js';
 import { createApp } from '../../gateway/edge/app.js';
-import type { SearchNodeFacts } from '../../gateway/edge/console/parts.js';
+import type { SearchNodeFacts, WatchFacts } from '../../gateway/edge/console/parts.js';
 import { createGuard } from '../../gateway/edge/console/guard.js';
 import { sayingRoutes } from '../../gateway/edge/console/said.js';
 import { refuse } from '../../gateway/ground/domain/refusal.js';
@@ -73,6 +73,7 @@ export async function openConsoleWorld(
     topUpPayments?: TopUpPayments;
     /** Present where the operator's page is to show them. */
     searchNodes?: readonly SearchNodeFacts[];
+    watch?: WatchFacts;
     operatorEmails?: string[];
     hasWallets?: boolean;
     isOutboxShown?: boolean;
@@ -82,7 +83,7 @@ export async function openConsoleWorld(
     trustedProxies?: number;
   } = {},
 ): Promise<ConsoleWorld> {
-  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes } = more;
+  const { location = ':memory:', topUpPayments, operatorEmails = [], searchNodes, watch } = more;
   const { hasWallets = true, isOutboxShown = true, trustedProxies = 0 } = more;
   const { warnings = [], smtpUrl } = more;
   const migrations = [
@@ -121,6 +122,7 @@ export async function openConsoleWorld(
     {
       ...(topUpPayments && { topUpPayments }),
       ...(searchNodes && { searchNodes: () => searchNodes }),
+      ...(watch && { watch: () => Promise.resolve(watch) }),
     },
   );
   const connections = openConnections(store, realClock, noTokens);

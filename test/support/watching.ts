@@ -18,7 +18,10 @@ export interface Watching {
   /** Writes the file of sources. */
   sources(file: object): void;
   /** Watches until nothing is due. */
-  once(openSink?: (stamp: string | undefined) => LivingSink): Promise<WatchReport>;
+  once(
+    openSink?: (stamp: string | undefined) => LivingSink,
+    signal?: AbortSignal,
+  ): Promise<WatchReport>;
   /** Moves the watch's clock. */
   pass(seconds: number): void;
 }
@@ -41,7 +44,7 @@ export function watching(pool: ExtractPool): Watching {
     pass: (seconds) => {
       passedMs += seconds * 1_000;
     },
-    once: (openSink = () => clusterSink(sink)) =>
+    once: (openSink = () => clusterSink(sink), signal = new AbortController().signal) =>
       watchSources(
         { index, sourcesFile, isOnce: true, timeoutMs: 5_000, bytesMax: 300_000 },
         {
@@ -50,7 +53,7 @@ export function watching(pool: ExtractPool): Watching {
           resolve: () => Promise.resolve(['127.0.0.1']),
           nowMs: () => begunMs + passedMs + performance.now(),
           sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
-          signal: new AbortController().signal,
+          signal,
           pool,
           say: (line) => void said.push(line),
         },

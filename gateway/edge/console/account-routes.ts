@@ -14,7 +14,7 @@ import type { Clock } from '../../ground/domain/ports.js';
 import { parseParameters } from '../../ground/domain/parameters.js';
 import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js';
 import { parseUsd } from '../../ground/domain/units.js';
-import { readJsonBody, type BodyLimits } from '../http/body.js';
+import { hangUpUnfinished, readJsonBody, type BodyLimits } from '../http/body.js';
 import { createCors } from '../http/cors.js';
 import { sendText } from '../http/encoding.js';
 import { sendJson, sendRefusal } from '../http/error-reply.js';
@@ -144,6 +144,7 @@ function addCredits({ topUps, bodyLimits }: AccountRouteParts): KeyedHandler {
       return;
     }
     const body = await readJsonBody(request, bodyLimits);
+    if (isRefusal(body)) hangUpUnfinished(request, response);
     const read = isRefusal(body) ? body : parseParameters(topUpRequestSchema, body.value);
     const order = isRefusal(read)
       ? read

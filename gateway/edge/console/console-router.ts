@@ -10,6 +10,7 @@ import { keyPages } from './pages/keys.js';
 import { mailSentPage } from './pages/mail-sent.js';
 import { operatorPage } from './pages/operator.js';
 import { operatorAccountPages } from './pages/operator-account.js';
+import { operatorWatchPage } from './pages/operator-watch.js';
 import { partsPage } from './pages/parts-page.js';
 import { playgroundPage } from './pages/playground.js';
 import { profilePages } from './pages/profile.js';
@@ -56,6 +57,7 @@ export function consoleRouter(parts: ConsoleParts): Router {
   partsPage(router, parts, guard);
   operatorPage(router, parts, guard);
   operatorAccountPages(router, parts, guard);
+  operatorWatchPage(router, parts, guard);
 
   router.use((_request, response) => {
     sendPage(response, {

@@ -39,6 +39,8 @@ export interface ConsoleParts {
   readonly operator?: OperatorFacts;
   /** The search-cores among which searches are spread. */
   readonly searchNodes?: () => readonly SearchNodeFacts[];
+  /** What the watch of the index says of itself; undefined where none ever ran. */
+  readonly watch?: () => Promise<WatchFacts | undefined>;
   /** What the operator should change about this installation, a sentence each. */
   readonly warnings: readonly string[];
   readonly operations: Operations;
@@ -60,6 +62,34 @@ export interface OperatorFacts {
   revenue(): Promise<readonly RevenueDay[]>;
   /** Payments in flight, relayer balances, the search index. */
   figures(): Promise<readonly Figure[]>;
+}
+
+/** How fresh the index is kept, and from what. Times in milliseconds since 1970. */
+export interface WatchFacts {
+  readonly atMs: number;
+  readonly addresses: number;
+  readonly indexPages: number;
+  readonly looks: number;
+  readonly looksPerSecond: number;
+  readonly lastCommitWaitedMs: number;
+  readonly sources: readonly {
+    readonly name: string;
+    readonly addresses: number;
+    readonly indexed: number;
+    readonly neverLookedAt: number;
+    readonly overdue: number;
+    /** Seconds since 1970; 0 for never. */
+    readonly lastLook: number;
+  }[];
+  readonly outcomes: readonly {
+    readonly outcome: string;
+    readonly reason: string | null;
+    readonly count: number;
+    readonly example: string;
+  }[];
+  readonly turnedAway: Readonly<Record<string, number>>;
+  /** What the operator has to mend, a sentence each. */
+  readonly problems: readonly string[];
 }
 
 /** One search-core: whether it gets searches, and which commit of the index it serves. */

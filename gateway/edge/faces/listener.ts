@@ -6,7 +6,7 @@ import type { Clock, Log, Random } from '../../ground/domain/ports.js';
 import { isRefusal, type Refusal } from '../../ground/domain/refusal.js';
 import type { Search } from '../../search/pipeline.js';
 import { isPaidFor } from '../../search/reply.js';
-import { readFormBody, readJsonBody, type BodyLimits } from '../http/body.js';
+import { hangUpUnfinished, readFormBody, readJsonBody, type BodyLimits } from '../http/body.js';
 import { clientAddress } from '../http/client-address.js';
 import { answerPreflight, isPreflight, showToPages } from '../http/cors.js';
 import type { WriteRefusal } from '../http/door.js';
@@ -95,7 +95,7 @@ async function search(visit: Visit, { face, key }: Asking, parts: FacesParts): P
   const { request, response, requestId } = visit;
   const asked = await readAsked(request, face, parts.bodyLimits);
   if (isRefusal(asked)) {
-    if (!request.complete) response.setHeader('Connection', 'close');
+    hangUpUnfinished(request, response);
     refuseAs(face, visit, asked);
     return;
   }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuse, type Refusal } from '../../ground/domain/refusal.js';
 
 export interface BodyLimits {
@@ -33,6 +33,11 @@ export async function readFormBody(
   return bytes instanceof Uint8Array
     ? new URLSearchParams(Buffer.from(bytes).toString('utf8'))
     : bytes;
+}
+
+/** After a refused body that has not come whole: the reply is the last one on its connection. */
+export function hangUpUnfinished(request: IncomingMessage, response: ServerResponse): void {
+  if (!request.complete) response.setHeader('Connection', 'close');
 }
 
 function checkMediaType(request: IncomingMessage): Refusal | undefined {

@@ -7,7 +7,7 @@ import type { ChainAllowance } from '../../ground/domain/allowance.js';
 import { parseParameters } from '../../ground/domain/parameters.js';
 import { isRefusal, refuse, type Refusal } from '../../ground/domain/refusal.js';
 import { SIGN_IN_USED, type SignedIn, type WalletSignIn } from '../../search/wallet-sign-in.js';
-import { readJsonBody, type BodyLimits } from './body.js';
+import { hangUpUnfinished, readJsonBody, type BodyLimits } from './body.js';
 import { createCors } from './cors.js';
 import { readCredentials } from './credentials.js';
 import { sendJson, sendRefusal } from './error-reply.js';
@@ -93,7 +93,7 @@ function buy(parts: PackRouteParts): RequestHandler {
   return async (request, response) => {
     const requestId = requestIdOf(response);
     const refuseWith = (refusal: Refusal) => {
-      if (!request.complete) response.setHeader('Connection', 'close');
+      hangUpUnfinished(request, response);
       sendRefusal(response, refusal, requestId);
     };
     const body = await readJsonBody(request, parts.bodyLimits);

@@ -7,7 +7,7 @@ import type { Search } from '../../search/pipeline.js';
 import type { Delivered } from '../../search/proofs.js';
 import { isPaidFor, type Offer, type SearchReply } from '../../search/reply.js';
 import type { Receipt } from '../../money/x402/receipt.js';
-import { readJsonBody, type BodyLimits } from './body.js';
+import { hangUpUnfinished, readJsonBody, type BodyLimits } from './body.js';
 import { readCredentials, readIdempotencyKey } from './credentials.js';
 import { sendJson, sendRefusal } from './error-reply.js';
 import { markPaid } from './paid.js';
@@ -39,7 +39,7 @@ export function searchRoute(parts: SearchRouteParts): RequestHandler {
     const requestId = requestIdOf(response);
     const body = await readJsonBody(request, parts.bodyLimits);
     if (isRefusal(body)) {
-      if (!request.complete) response.setHeader('Connection', 'close');
+      hangUpUnfinished(request, response);
       sendRefusal(response, body, requestId);
       return;
     }

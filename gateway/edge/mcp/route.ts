@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import type { Request as HttpRequest, RequestHandler, Response as HttpResponse } from 'express';
 import { isRefusal, type Refusal } from '../../ground/domain/refusal.js';
-import { readJsonBody, type BodyLimits } from '../http/body.js';
+import { hangUpUnfinished, readJsonBody, type BodyLimits } from '../http/body.js';
 import { eventCoders, sendText } from '../http/encoding.js';
 import { markPaid } from '../http/paid.js';
 import { goneSignal } from '../http/search-route.js';
@@ -51,7 +51,7 @@ export function mcpRoute(parts: McpRouteParts): RequestHandler {
     if (account) markPaid(response);
     const body = request.method === 'POST' ? await readJsonBody(request, parts.bodyLimits) : {};
     if (isRefusal(body)) {
-      if (!request.complete) response.setHeader('Connection', 'close');
+      hangUpUnfinished(request, response);
       sendProtocolError(response, body);
       return;
     }

@@ -266,14 +266,14 @@ export class ChannelBooks {
     if (!inserted) return undefined;
     // Always written: two gateways that reserve at once conflict here, and one looks again.
     const isHighest = cumulative > row.signed;
-    const [changed] = await countReservation(tx, {
+    const changed = {
       id: row.id,
       reserved: row.reserved + 1n,
       signed: isHighest ? cumulative : row.signed,
       signature: isHighest ? signature : row.signature,
-    });
-    if (!changed) throw new Error('a channel is gone');
-    return channelOf(changed);
+    };
+    await countReservation(tx, changed);
+    return channelOf({ ...row, ...changed });
   }
 }
 

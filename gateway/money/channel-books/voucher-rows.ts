@@ -97,13 +97,9 @@ export const insertVoucher = statement<ChannelTables, NewVoucher, { cumulative: 
 export const countReservation = statement<
   ChannelTables,
   Pick<ChannelRow, 'id' | 'reserved' | 'signed' | 'signature'>,
-  ChannelRow
+  unknown
 >((db, { id, reserved, signed, signature }) =>
-  db
-    .updateTable('channels')
-    .set({ reserved, signed, signature })
-    .where('id', '=', id)
-    .returningAll(),
+  db.updateTable('channels').set({ reserved, signed, signature }).where('id', '=', id),
 );
 
 export async function addReserved(
@@ -128,7 +124,9 @@ interface ChannelCharge {
   readonly now: bigint;
 }
 
-const chargeChannel = statement<ChannelTables, ChannelCharge, ChannelRow>(
+type AfterCharge = Pick<ChannelRow, 'charged' | 'balance' | 'claimed' | 'refund_nonce'>;
+
+const chargeChannel = statement<ChannelTables, ChannelCharge, AfterCharge>(
   (db, { channelId, price, now }) =>
     db
       .updateTable('channels')
@@ -140,7 +138,7 @@ const chargeChannel = statement<ChannelTables, ChannelCharge, ChannelRow>(
       .where('id', '=', channelId)
       .where('reserved', '>', 0n)
       .where((row) => row(row('charged', '+', price), '<=', row.ref('signed')))
-      .returningAll(),
+      .returning(['charged', 'balance', 'claimed', 'refund_nonce']),
 );
 
 interface VoucherCharge extends HeldVoucher, Pick<ChannelRow, 'charged' | 'balance' | 'claimed'> {
@@ -151,7 +149,12 @@ interface VoucherCharge extends HeldVoucher, Pick<ChannelRow, 'charged' | 'balan
   readonly refundNonce: bigint;
 }
 
-const keepReply = statement<ChannelTables, VoucherCharge, VoucherRow>((db, charge) =>
+/** Returns what the voucher is bound to; the reply itself is not read again. */
+const keepReply = statement<
+  ChannelTables,
+  VoucherCharge,
+  Omit<VoucherRow, 'reply_body' | 'reply_generation'>
+>((db, charge) =>
   own(db, charge)
     .set({
       charged_at: charge.now,
@@ -163,7 +166,11 @@ const keepReply = statement<ChannelTables, VoucherCharge, VoucherRow>((db, charg
       refund_nonce_after: charge.refundNonce,
     })
     .where('price', '=', charge.price)
-    .returningAll(),
+    .returning([
+      ...(['channel_id', 'cumulative', 'binding', 'request_id', 'owner', 'price'] as const),
+      ...(['reserved_at', 'payment_id', 'charged_at', 'charged_after'] as const),
+      ...(['balance_after', 'claimed_after', 'refund_nonce_after'] as const),
+    ]),
 );
 
 /**
@@ -186,7 +193,7 @@ export async function chargeVoucher(
     ...{ charged, balance, claimed, refundNonce, now, ...reply },
   });
   if (!row) throw new NotHeld();
-  return chargedOf(row);
+  return chargedOf({ ...row, reply_body: reply.body, reply_generation: reply.generation });
 }
 
 /** Charges the voucher of a deposit that has settled; again it finds what was charged. */

@@ -62,7 +62,7 @@ export class Refunds {
   /**
    * @param asked atomic units; everything that is left where it is absent or more than that
    * @param waitMs for how long its block is waited for
-   * @throws when the chain or a signer does not answer; nothing was sent then.
+   * Where the chain or a signer does not answer, nothing was sent, or it is `pending`.
    */
   async refund(
     channel: Channel,
@@ -72,7 +72,8 @@ export class Refunds {
     const { costs, costPercentMax } = this.parts;
     const left = channel.onChain.balance - channel.charged;
     if (left <= 0n) return refused('no-balance');
-    const cost = await costs.refund();
+    const cost = await costs.refund().catch(() => undefined);
+    if (cost === undefined) return refused('unavailable');
     if (cost * 100n > channel.charged * BigInt(costPercentMax)) return refused('not-earned');
     const relayer = await this.parts.sender.relayer('refund');
     if (relayer === undefined) return refused('unavailable');
@@ -94,8 +95,8 @@ export class Refunds {
     const startedMs = clock.monotonicMs();
     const frozen = await books.freeze(channel.id);
     if (!frozen) return refused('busy');
-    const head = await this.parts.chain.block('latest');
     try {
+      const head = await this.parts.chain.block('latest');
       const [state] = await contract.states([channel.id], head.number);
       if (!state || state.withdrawal) throw new Error('its payer withdraws');
       const free = state.balance - frozen.charged;
@@ -165,8 +166,10 @@ export class Refunds {
     const { chain, contract, clock } = this.parts;
     const end = clock.monotonicMs() + waitMs;
     while (clock.monotonicMs() < end) {
-      const head = await chain.block('latest');
-      const found = await contract.refundIn(channelId, from, head.number);
+      const found = await chain
+        .block('latest')
+        .then((head) => contract.refundIn(channelId, from, head.number))
+        .catch(() => undefined);
       if (found) return { kind: 'refunded', ...found };
       await clock.sleep(LOOK_MS);
     }

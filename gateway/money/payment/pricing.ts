@@ -24,6 +24,8 @@ interface PricingOptions {
   readonly terms: Omit<PaymentTerms, 'amount'>;
   readonly resource: Resource;
   readonly amount: () => UsdcUnits;
+  /** What a search costs without its gas. */
+  readonly price: UsdcUnits;
   readonly quotes: Quotes;
 }
 
@@ -38,7 +40,7 @@ const EARLIER_MAX = 64;
  * Version 1 has no place for a quote: there each gateway honours the prices it asked itself.
  */
 export function createPricing(options: PricingOptions): Pricing {
-  const { clock, terms, resource, amount, quotes } = options;
+  const { clock, terms, resource, amount, price, quotes } = options;
   const earlier = new Map<UsdcUnits, UnixSeconds>();
   let current: { offer: Offer; expires: UnixSeconds } | undefined;
 
@@ -56,7 +58,8 @@ export function createPricing(options: PricingOptions): Pricing {
         return current.offer;
       const own =
         current?.offer.terms.amount === asked ? current.offer.terms : { ...terms, amount: asked };
-      const offer = { terms: own, resource, extra: { quote: quotes.sign(own, expires) } };
+      const gas = (asked - price).toString();
+      const offer = { terms: own, resource, extra: { quote: quotes.sign(own, expires), gas } };
       current = { offer, expires };
       remember(earlier, asked, expires);
       return offer;

@@ -27,7 +27,7 @@ export interface Resource {
 
 /** What the operator asks of a channel, beside what it asks of every payment. */
 export interface ChannelTerms {
-  /** What one search costs through a channel: gas is no part of it. */
+  /** What one search costs through a channel, all in all: gas is no part of it. */
   readonly amount: UsdcUnits;
   /** Signs claims and refunds. */
   readonly receiverAuthorizer: Address;
@@ -101,6 +101,8 @@ export function channelRequirements(
       withdrawDelay: channels.withdrawDelaySeconds,
       minDeposit: channels.minDeposit.toString(),
       window: channels.window.toString(),
+      // What of the amount pays for gas: none, the least deposit is chosen so that it is worth its own.
+      gas: '0',
       ...(correction && correctionWire(correction)),
     },
   };

@@ -15,7 +15,7 @@ import type { Learned } from './payment/inquiry.js';
 import { viewOf, type OpenPayment, type PaidRequest, type Payer } from './payment/payer.js';
 import { judge, readReceipt } from './payment/verdict.js';
 import { receiptIn } from './receipt.js';
-import { codeOf, errorOf, readSearchResponse } from './reply.js';
+import { codeOf, errorOf } from './reply.js';
 import { isRetryable, retryAfterSeconds, retryDelayMs } from './retry.js';
 import type { Runtime } from './runtime.js';
 import { sendOnce, type Answer } from './transport.js';
@@ -27,8 +27,8 @@ const SIGNATURES_PER_CALL_MAX = 2;
 const NO_CHANNEL = 'the gateway offers no channel that the caps and lists allow; nothing was paid';
 
 /** A search response with what stood around it. */
-export interface SearchOutcome {
-  readonly data: SearchResponse;
+export interface SearchOutcome<Data = SearchResponse> {
+  readonly data: Data;
   readonly status: number;
   readonly headers: Headers;
   /** Requests sent, the unpaid one that fetched the quote included. */
@@ -42,14 +42,14 @@ export interface SearchOutcome {
 }
 
 /** The answer to a search with what stood around it. */
-function outcomeOf(
+function outcomeOf<Data>(
   { status, headers, text }: Answer,
-  more: Pick<SearchOutcome, 'data' | 'tries' | 'payment'>,
-): SearchOutcome {
+  more: Pick<SearchOutcome<Data>, 'data' | 'tries' | 'payment'>,
+): SearchOutcome<Data> {
   const receipt = receiptIn(headers);
   const outcome = { ...more, status, headers, ...(receipt !== undefined && { receipt }) };
   const response = { get: () => new Response(text, { status, headers }), enumerable: false };
-  return Object.defineProperty(outcome, 'response', response) as unknown as SearchOutcome;
+  return Object.defineProperty(outcome, 'response', response) as unknown as SearchOutcome<Data>;
 }
 
 /** The limits of one call. */
@@ -69,7 +69,7 @@ export interface CallLimits {
  * an open payment for this request is sent before anything else; a challenge is signed only while
  * there is none; every later try carries the same one, until an answer makes its outcome known.
  */
-export class Call {
+export class Call<Data = SearchResponse> {
   #retries = 0;
   #tries = 0;
   #signatures = 0;
@@ -91,12 +91,14 @@ export class Call {
     private readonly runtime: Runtime,
     private readonly request: PaidRequest,
     private readonly limits: CallLimits,
+    /** Reads a 200. @throws {ProtocolError} when it does not hold what was asked for */
+    private readonly read: (answer: Answer) => Data,
   ) {
     const bytes = [...runtime.bytes(16)];
     this.#idempotencyKey = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
   }
 
-  async run(): Promise<SearchOutcome> {
+  async run(): Promise<SearchOutcome<Data>> {
     try {
       return await this.#run();
     } catch (error) {
@@ -107,7 +109,7 @@ export class Call {
     }
   }
 
-  async #run(): Promise<SearchOutcome> {
+  async #run(): Promise<SearchOutcome<Data>> {
     this.#payment = await this.payer?.openFor(this.request);
     this.#uncertain = this.#payment !== undefined;
     const known = await this.#rememberedTerms();
@@ -120,12 +122,12 @@ export class Call {
   }
 
   /** One request and what follows from its answer; undefined means: go on. */
-  async #step(): Promise<SearchOutcome | undefined> {
+  async #step(): Promise<SearchOutcome<Data> | undefined> {
     let answer: Answer;
-    let data: SearchResponse | undefined;
+    let data: Data | undefined;
     try {
       answer = await this.#send();
-      if (answer.status === 200) data = readSearchResponse(answer);
+      if (answer.status === 200) data = this.read(answer);
     } catch (error) {
       // The payment may have arrived: only the same one may be sent again.
       this.#uncertain = true;
@@ -166,7 +168,10 @@ export class Call {
     return await payer.channels.choose(challenge);
   }
 
-  async #payByChannel(terms: ChannelTerms, headers?: Headers): Promise<SearchOutcome | undefined> {
+  async #payByChannel(
+    terms: ChannelTerms,
+    headers?: Headers,
+  ): Promise<SearchOutcome<Data> | undefined> {
     if (!this.payer) return undefined;
     const { settings, runtime, limits } = this;
     this.#isChannelOut = true;
@@ -183,7 +188,8 @@ export class Call {
     });
     const paid = await search.run(terms, headers);
     if (!paid) return undefined;
-    const { answer, data, payment } = paid;
+    const { answer, payment } = paid;
+    const data = this.read(answer);
     this.payer.hasPaid = true;
     return outcomeOf(answer, { data, tries: this.#tries, payment });
   }
@@ -229,7 +235,7 @@ export class Call {
     payment: OpenPayment,
     answer: Answer,
     challenge: Challenge | undefined,
-  ): Promise<SearchOutcome | undefined> {
+  ): Promise<SearchOutcome<Data> | undefined> {
     const verdict = judge(answer, codeOf(answer), challenge?.error, this.#uncertain);
     if (verdict === 'unknown') {
       if (answer.status !== 429) this.#uncertain = true;
@@ -249,7 +255,7 @@ export class Call {
     // The books know more than this answer says.
     const learned = await this.#inquire(payer, payment, answer);
     if (learned.kind === 'answered') {
-      return await this.#finish(learned.answer, readSearchResponse(learned.answer));
+      return await this.#finish(learned.answer, this.read(learned.answer));
     }
     if (learned.kind === 'uncharged') {
       const closed = { answer, challenge, error, more, verdict: 'refused' } as const;
@@ -312,7 +318,7 @@ export class Call {
     return learned;
   }
 
-  async #finish(answer: Answer, data: SearchResponse): Promise<SearchOutcome> {
+  async #finish(answer: Answer, data: Data): Promise<SearchOutcome<Data>> {
     const tries = this.#tries;
     if (!this.#payment || !this.payer) return outcomeOf(answer, { data, tries });
     const transaction = readReceipt(answer.headers)?.transaction ?? '';

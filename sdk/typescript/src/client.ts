@@ -16,7 +16,8 @@ import {
 import { optionsFor, partsOf, type Parts } from './parts.js';
 import { viewOf, type Payer } from './payment/payer.js';
 import type { Quote } from './payment/record.js';
-import { errorOf } from './reply.js';
+import { packOf, packsUrlOf, readPack, type Pack, type PackParams } from './packs.js';
+import { errorOf, readSearchResponse } from './reply.js';
 import type { Runtime } from './runtime.js';
 import { SearchPromise } from './search-promise.js';
 import type { RequestOptions, SearchParams } from './types.js';
@@ -140,6 +141,22 @@ export class Search402 {
   }
 
   /**
+   * Buys many searches with one payment, and gets a key for them: `new Search402({ apiKey: key })`.
+   * Called again while its outcome is not known, it sends the same payment.
+   * @throws {ConfigurationError} without a wallet
+   * @throws {PaymentError} when the pack costs more than `maxDeposit`, or a budget or list refuses
+   * @throws {ApiError} when the service answers with an error, after the retries
+   */
+  async buyPack(params: PackParams = {}, options: RequestOptions = {}): Promise<Pack> {
+    const { settings, payer, runtime } = this.#parts;
+    if (!payer) throw new ConfigurationError('only a client with a wallet buys packs');
+    const request = { url: packsUrlOf(settings.url), body: JSON.stringify(params) };
+    const limits = this.#limits(options);
+    const call = new Call(settings, payer.forPacks(), runtime, request, limits, readPack);
+    return packOf(await call.run());
+  }
+
+  /**
    * Searches the web. With a wallet, pays for it. `.withResponse()` on it gives more.
    * @throws {ApiError} when the service answers with an error, after the retries
    * @throws {ConnectionError} when no complete answer arrives, after the retries
@@ -179,7 +196,8 @@ export class Search402 {
     const { url } = keyless;
     const request = { url, body: bodyOf(params) };
     try {
-      await new Call(keyless, undefined, runtime, request, this.#limits(options)).run();
+      const limits = this.#limits(options);
+      await new Call(keyless, undefined, runtime, request, limits, readSearchResponse).run();
     } catch (error) {
       if (error instanceof PaymentRequiredError && error.quote) return error.quote;
       throw error;
@@ -195,7 +213,7 @@ export class Search402 {
     const { settings, payer, runtime } = this.#parts;
     const request = { url: settings.url, body };
     const limits = { ...this.#limits(options), ...more };
-    return await new Call(settings, payer, runtime, request, limits).run();
+    return await new Call(settings, payer, runtime, request, limits, readSearchResponse).run();
   }
 
   #limits(options: RequestOptions): CallLimits {

@@ -9,6 +9,7 @@ export type { Logger, LogLevel } from './log.js';
 export type { MergedResult, SearchManyParams, SearchManyResponse } from './many.js';
 export type { RequestOptions, SearchParams, SearchResponse, SearchResultItem } from './types.js';
 export * from './errors.js';
+export type { Pack, PackParams } from './packs.js';
 export type { Channels, ChannelView, ClosedChannel } from './channel/channels.js';
 export type { ChannelStatus } from './channel/entry.js';
 export { BASE_MAINNET, BASE_USDC } from './payment/challenge.js';

@@ -139,10 +139,13 @@ export async function readPage(
   pool: ExtractPool,
 ): Promise<VisitResult> {
   const type = headers['content-type'] ?? '';
-  if (!/^\s*(?:text\/html|application\/xhtml\+xml)\b/iu.test(type)) {
+  const isPdf = /^\s*application\/(?:x-)?pdf\b/iu.test(type);
+  if (!isPdf && !/^\s*(?:text\/html|application\/xhtml\+xml)\b/iu.test(type)) {
     return { kind: 'refused', reason: 'not_html' };
   }
-  const found = await pool.extract({ html: decodePage(body, type), url: asked });
+  const found = await pool.extract(
+    isPdf ? { pdf: body, url: asked } : { html: decodePage(body, type), url: asked },
+  );
   if (typeof found === 'string') return { kind: 'refused', reason: found };
   const robots = headers['x-robots-tag']?.toLowerCase() ?? '';
   const isNoFollow = found.isNoFollow || /\b(?:nofollow|none)\b/u.test(robots);

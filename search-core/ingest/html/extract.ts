@@ -23,6 +23,8 @@ export interface ExtractedPage {
 const LINKS_MAX = 2_000;
 /** Longer pages are read without Defuddle, whose time grows faster than they do. */
 const DEFUDDLE_LENGTH_MAX = 500_000;
+/** Also pages of more tags than that: its time grows with the square of the siblings. */
+const DEFUDDLE_TAGS_MAX = 20_000;
 
 /**
  * Reads one page. Main text by Defuddle: of the two kept libraries it leaves no navigation in
@@ -40,7 +42,9 @@ export function extractPage(html: string, url: string): ExtractedPage {
   const canonical = canonicalLink(document, url);
   removeHidden(document);
   const { title, text } =
-    html.length > DEFUDDLE_LENGTH_MAX ? plainMain(document) : main(document, url);
+    html.length > DEFUDDLE_LENGTH_MAX || hasManyElements(html)
+      ? plainMain(document)
+      : main(document, url);
   return {
     title: cut(title, PAGE_LIMITS.title),
     text: cut(text, PAGE_LIMITS.text),
@@ -62,6 +66,15 @@ function main(document: PageDocument, url: string): MainText {
 function plainMain(document: PageDocument): MainText {
   const element = document.querySelector('main, [role="main"], article') ?? document.body;
   return { title: cleanLine(document.title), text: textOf(element) };
+}
+
+function hasManyElements(html: string): boolean {
+  let count = 0;
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
+    count += 1;
+    if (count > DEFUDDLE_TAGS_MAX) return true;
+  }
+  return false;
 }
 
 interface MainText {

@@ -2,10 +2,10 @@
 import { parentPort } from 'node:worker_threads';
 import { extractPage, type ExtractedPage } from './extract.js';
 
-export interface ExtractJob {
-  readonly html: string;
-  readonly url: string;
-}
+/** A page as HTML, or a PDF. */
+export type ExtractJob =
+  | { readonly html: string; readonly url: string; readonly pdf?: never }
+  | { readonly pdf: Uint8Array; readonly url: string };
 
 /** Undefined where the parsers failed. */
 export interface ExtractAnswer {
@@ -19,12 +19,17 @@ function silent(): void {
   // nothing to say
 }
 
-parentPort?.on('message', ({ html, url }: ExtractJob) => {
-  let page: ExtractedPage | undefined;
-  try {
-    page = extractPage(html, url);
-  } catch {
-    page = undefined;
-  }
-  parentPort?.postMessage({ page } satisfies ExtractAnswer);
+parentPort?.on('message', (job: ExtractJob) => {
+  void read(job).then((page) => parentPort?.postMessage({ page } satisfies ExtractAnswer));
 });
+
+async function read(job: ExtractJob): Promise<ExtractedPage | undefined> {
+  try {
+    if (job.pdf === undefined) return extractPage(job.html, job.url);
+    // Most sites have none: the library is loaded with the first one.
+    const { extractPdf } = await import('./pdf.js');
+    return await extractPdf(job.pdf);
+  } catch {
+    return undefined;
+  }
+}

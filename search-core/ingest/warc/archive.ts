@@ -173,7 +173,7 @@ async function checkpoint(run: Run, file: number, records: number): Promise<void
 
 /** Extracts a batch side by side, then lets its pages in one after the other, in their order. */
 async function takeIn(batch: readonly Numbered[], run: Run): Promise<void> {
-  const results = await Promise.all(batch.map(({ frame }) => readPage(frame, run.pool)));
+  const results = await Promise.all(batch.map(({ frame }) => pageOfFrame(frame, run.pool)));
   for (const [at, result] of results.entries()) {
     const place = batch[at]?.place ?? '';
     const fault = typeof result === 'object' ? run.gate.admit(result) : result;
@@ -188,7 +188,10 @@ async function takeIn(batch: readonly Numbered[], run: Run): Promise<void> {
 }
 
 /** A page, why there is none, or undefined for a record that never holds one. */
-async function readPage(frame: Frame, pool: ExtractPool): Promise<Page | string | undefined> {
+export async function pageOfFrame(
+  frame: Frame,
+  pool: ExtractPool,
+): Promise<Page | string | undefined> {
   if (frame.kind !== 'record') return frame.kind === 'damaged' ? 'damaged_record' : 'too_large';
   const source = await readRecord(frame.bytes);
   if (source === undefined || typeof source === 'string') return source;

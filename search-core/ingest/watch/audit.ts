@@ -1,6 +1,7 @@
 /** Holds the books to the index where somebody else has changed it, and both to the blocklist. */
 import type { Blocklist } from '../blocked/blocklist.js';
-import type { AddressKind, Books } from './books.js';
+import type { AddressKind } from './address.js';
+import type { Books } from './books.js';
 import type { Commits } from './commits.js';
 import type { LivingSink } from './living-sink.js';
 

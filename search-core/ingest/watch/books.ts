@@ -7,84 +7,15 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'libsql';
-import { DISTANCE_MAX } from '../dedupe/near.js';
-import { distance, type Fingerprint } from '../dedupe/simhash.js';
+import type { AddressKind, Known, NewAddress, Outcome, Settlement } from './address.js';
 import type { History } from './schedule.js';
 import { SCHEMA } from './schema.js';
-
-/** What stands behind an address. */
-export type AddressKind =
-  | 'page'
-  | 'sitemap'
-  | 'feed'
-  /** Common Crawl's list of crawls, a piece of its URL index, and one record of an archive. */
-  | 'crawls'
-  | 'captures'
-  | 'record';
-
-export interface NewAddress {
-  readonly url: string;
-  readonly kind: AddressKind;
-  readonly source: number;
-  /** Links from the source's own address to here. */
-  readonly depth: number;
-  /** Redirects that led here. */
-  readonly hops: number;
-  readonly dueSeconds: number;
-}
-
-/** What became of an address at the last look. */
-export type Outcome = 'new' | 'indexed' | 'duplicate' | 'dropped' | 'read';
-
-export interface Known extends Omit<NewAddress, 'dueSeconds'> {
-  readonly host: number;
-  /** Looks in a row that failed for a reason that may pass. */
-  readonly tries: number;
-  readonly outcome: Outcome;
-  /** The page's address in the index, where it is there. */
-  readonly page: string | undefined;
-  readonly etag: string | undefined;
-  readonly modified: string | undefined;
-  /** When it was looked at last, 0 for never. */
-  readonly checkedSeconds: number;
-  readonly history: History;
-}
-
-/** What tells a page from others, see `dedupe/`. */
-export interface Print {
-  /** Of all its words. */
-  readonly words: bigint;
-  /** Of its title. */
-  readonly title: number;
-  /** A SimHash, where the text is long enough to have one. */
-  readonly near: Fingerprint | undefined;
-}
-
-export interface Settlement {
-  readonly outcome: Outcome;
-  readonly reason: string | undefined;
-  readonly page: string | undefined;
-  readonly print: Print | undefined;
-  readonly etag: string | undefined;
-  readonly modified: string | undefined;
-  readonly tries: number;
-  readonly history: History;
-  readonly checkedSeconds: number;
-  /** Undefined: never by itself. */
-  readonly dueSeconds: number | undefined;
-}
 
 export interface HostDue {
   readonly id: number;
   readonly name: string;
   readonly dueSeconds: number;
 }
-
-/** Why a page is that of another address. */
-export type TwinFault = 'duplicate_url' | 'duplicate_text' | 'near_duplicate';
-
-/** Pages of one title that are compared at the most. */
-const TWINS_MAX = 500;
 
 type Row = Readonly<Record<string, string | number | null>>;
 
@@ -93,8 +24,14 @@ export function hashOf(text: string): bigint {
   return createHash('sha256').update(text).digest().readBigInt64LE();
 }
 
-const keyOf = ({ kind, url }: { readonly kind: AddressKind; readonly url: string }): bigint =>
-  hashOf(kind === 'page' ? url : `${kind} ${url}`);
+/** Addresses of one URL and different kinds are different ones. */
+export const keyOf = ({
+  kind,
+  url,
+}: {
+  readonly kind: AddressKind;
+  readonly url: string;
+}): bigint => hashOf(kind === 'page' ? url : `${kind} ${url}`);
 
 const COLUMNS =
   'url, kind, source, host, depth, hops, tries, outcome, page, etag, modified, checked, looks, changes, span';
@@ -243,6 +180,14 @@ export class Books {
     if (at.isOut) this.forgetPage(known);
   }
 
+  /** An address that is not looked at again by itself. */
+  rest(address: { readonly kind: AddressKind; readonly url: string }, reason: string): void {
+    this.run(
+      "UPDATE addresses SET outcome = 'dropped', reason = ?, due = NULL WHERE key = ?",
+      ...[reason, keyOf(address)],
+    );
+  }
+
   /** The index does not hold the page of this address: the next look fetches it whole. */
   forgetPage(address: { readonly kind: AddressKind; readonly url: string }): void {
     this.run(
@@ -255,42 +200,6 @@ export class Books {
   /** Forgets an address altogether. */
   remove(address: { readonly kind: AddressKind; readonly url: string }): void {
     this.run('DELETE FROM addresses WHERE key = ?', keyOf(address));
-  }
-
-  /** Whether the address was found with these words at the last look. */
-  hasSameWords(known: Known, words: bigint): boolean {
-    const row = this.one('SELECT words = ? same FROM addresses WHERE key = ?', words, keyOf(known));
-    return row?.same === 1;
-  }
-
-  /** Lets pages that said the same as this one be looked at again; returns how many. */
-  wakeDuplicates(known: Known, nowSeconds: number): number {
-    return this.run(
-      `UPDATE addresses SET due = MIN(due, ?) WHERE outcome = 'duplicate'
-       AND words = (SELECT words FROM addresses WHERE key = ?)`,
-      ...[nowSeconds, keyOf(known)],
-    ).changes;
-  }
-
-  /** Why a page is that of another address in the index, or undefined. */
-  twinOf(known: Known, page: string, { words, title, near }: Print): TwinFault | undefined {
-    const key = keyOf(known);
-    const others = "key <> ? AND outcome = 'indexed'";
-    const first = (where: string, value: bigint): boolean =>
-      this.one(`SELECT 1 FROM addresses WHERE ${where} = ? AND ${others} LIMIT 1`, value, key) !==
-      undefined;
-    if (first('page_key', hashOf(page))) return 'duplicate_url';
-    if (first('words', words)) return 'duplicate_text';
-    if (!near) return undefined;
-    const sameTitle = this.all(
-      `SELECT near_high, near_low FROM addresses WHERE title = ? AND near_high IS NOT NULL AND ${others} LIMIT ?`,
-      ...[title, key, TWINS_MAX],
-    );
-    const isNear = sameTitle.some(
-      ({ near_high: high, near_low: low }) =>
-        distance(near, { high: Number(high), low: Number(low) }) <= DISTANCE_MAX,
-    );
-    return isNear ? 'near_duplicate' : undefined;
   }
 
   /** Makes an address due at a time, or earlier if it is so already; wholly, not conditionally. */

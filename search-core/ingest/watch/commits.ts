@@ -38,6 +38,7 @@ export class Commits {
   batch = new Batch();
   private sinceMs: number | undefined;
   private flushing: Promise<void> | undefined;
+  private failure: Error | undefined;
 
   constructor(
     private readonly ports: CommitPorts,
@@ -49,7 +50,8 @@ export class Commits {
   /** Resolves when the books may be written: not while a batch is on its way. */
   async turn(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.flushing) await this.flushing;
+    while (this.flushing || this.isFull) await (this.flushing ?? this.flush());
+    if (this.failure) throw this.failure;
   }
 
   /** Something was written to the books, maybe to the batch too. */
@@ -62,18 +64,33 @@ export class Commits {
   }
 
   async flushIfDue(): Promise<void> {
+    if (this.failure) throw this.failure;
     if (this.sinceMs === undefined) return;
-    const { waitMs, pages, length } = this.limits;
-    const isFull = this.batch.size >= pages || this.batch.length >= length;
-    if (isFull || this.ports.nowMs() - this.sinceMs >= waitMs) await this.flush();
+    const isTime = this.ports.nowMs() - this.sinceMs >= this.limits.waitMs;
+    if (isTime || this.isFull) await this.flush();
   }
 
-  /** Commits what there is: first the index, then the books. */
+  private get isFull(): boolean {
+    return this.batch.size >= this.limits.pages || this.batch.length >= this.limits.length;
+  }
+
+  /** Commits what there is: first the index, then the books. @throws for good once it failed */
   flush(): Promise<void> {
-    this.flushing ??= this.commit().finally(() => {
-      this.flushing = undefined;
-    });
+    if (this.failure) return Promise.reject(this.failure);
+    this.flushing ??= this.commit()
+      .catch((reason: unknown) => {
+        this.failure = reason instanceof Error ? reason : new Error(String(reason));
+        throw this.failure;
+      })
+      .finally(() => {
+        this.flushing = undefined;
+      });
     return this.flushing;
+  }
+
+  /** Whether nothing can be committed any more. */
+  get hasFailed(): boolean {
+    return this.failure !== undefined;
   }
 
   private async commit(): Promise<void> {
@@ -82,6 +99,7 @@ export class Commits {
     if (this.batch.size > 0) {
       const { pages } = await this.intoIndex();
       noteStamp(books, sink.stamp);
+      note(books, 'pages', String(pages));
       onCommitted({ pages, waitedMs: nowMs() - this.sinceMs });
     }
     this.ports.beforeCommit();
@@ -108,11 +126,18 @@ export class Commits {
 }
 
 /** The index's stamp after the last commit of any run. */
-export function lastStamp(books: Books): string | undefined {
-  const row = books.one("SELECT value FROM notes WHERE name = 'stamp'");
-  return row && String(row.value);
+export const lastStamp = (books: Books): string | undefined => noted(books, 'stamp');
+
+/** The pages that the index held after the last commit of any run. */
+export const lastPages = (books: Books): number => Number(noted(books, 'pages') ?? 0);
+
+export const noteStamp = (books: Books, stamp: string): void => note(books, 'stamp', stamp);
+
+function note(books: Books, name: string, value: string): void {
+  books.run('INSERT OR REPLACE INTO notes (name, value) VALUES (?, ?)', name, value);
 }
 
-export function noteStamp(books: Books, stamp: string): void {
-  books.run("INSERT OR REPLACE INTO notes (name, value) VALUES ('stamp', ?)", stamp);
+function noted(books: Books, name: string): string | undefined {
+  const row = books.one('SELECT value FROM notes WHERE name = ?', name);
+  return row && String(row.value);
 }

@@ -2,17 +2,21 @@
 import { canonicalUrl } from '../url.js';
 import type { Fetcher, FetchLimits } from '../crawl/fetch.js';
 import type { Listed } from '../crawl/sitemap.js';
-import { type Answer, ask, readPage, readSitemap, SITEMAP_BYTES_MAX } from '../crawl/visit.js';
+import {
+  type Answer,
+  ask,
+  readPage,
+  readSitemap,
+  SITEMAP_BYTES_MAX,
+  type Validators,
+} from '../crawl/visit.js';
 import { decodePage } from '../charset.js';
 import type { ExtractPool } from '../html/pool.js';
 import type { Page } from '../page.js';
-import type { AddressKind, Known } from './books.js';
+import type { AddressKind, Known, ListedAddress } from './address.js';
+import { askIndex, fetchRecord, readIndex } from './common-crawl.js';
 import { parseFeed } from './feed.js';
-
-/** An address that a list names, ready to be taken up. */
-export interface ListedAddress extends Listed {
-  readonly kind: AddressKind;
-}
+import type { Sources, SourceOf } from './sources.js';
 
 export type LookResult =
   | Exclude<Answer, { kind: 'content' }>
@@ -23,6 +27,8 @@ export type LookResult =
       readonly etag: string | undefined;
       readonly modified: string | undefined;
     }
+  /** A page out of an archive, or why there is none. */
+  | { readonly kind: 'archived'; readonly page: Page | string }
   /** Nothing to index, but links to follow. */
   | { readonly kind: 'links'; readonly reason: string; readonly links: readonly string[] }
   | {
@@ -44,12 +50,7 @@ export interface LookPorts {
 export async function look(known: Known, ports: LookPorts): Promise<LookResult> {
   const { fetcher, pool, limits } = ports;
   const bytesMax = known.kind === 'page' ? limits.bytesMax : SITEMAP_BYTES_MAX;
-  const { etag, modified } = known;
-  const validators = {
-    ...(etag !== undefined && { etag }),
-    ...(modified !== undefined && { modified }),
-  };
-  const answer = await ask(known.url, validators, fetcher, { ...limits, bytesMax });
+  const answer = await ask(known.url, validatorsOf(known), fetcher, { ...limits, bytesMax });
   if (answer.kind !== 'content') return answer;
   const { got } = answer;
   const fresh = { etag: got.headers.etag, modified: got.headers['last-modified'] };
@@ -75,6 +76,48 @@ export async function look(known: Known, ports: LookPorts): Promise<LookResult> 
 }
 
 const unreadable = (): LookResult => ({ kind: 'refused', reason: 'damaged_content' });
+
+/** Looks at a list of crawls, a piece of a URL index, or a record of an archive. */
+export async function lookAtArchive(
+  known: Known,
+  source: SourceOf<'common-crawl'>,
+  places: Sources['commonCrawl'],
+  { fetcher, pool, limits }: LookPorts,
+): Promise<LookResult> {
+  const { kind, url } = known;
+  if (kind === 'record') {
+    const page = await fetchRecord(url, fetcher, pool, limits);
+    const isAnswer = typeof page === 'object' && 'kind' in page;
+    if (!isAnswer) return { kind: 'archived', page };
+    // Records do not change: what is not there now never will be.
+    return page.kind === 'later' ? page : { kind: 'archived', page: reasonOf(page) };
+  }
+  if (kind !== 'crawls' && kind !== 'captures') return unreadable();
+  const answer = await askIndex(url, validatorsOf(known), fetcher, limits);
+  // The index says 404 where it has nothing for a pattern.
+  if (answer.kind === 'gone' && kind === 'captures') return emptyList();
+  if (answer.kind !== 'content') return answer;
+  const { headers, body } = answer.got;
+  const listed = readIndex(kind, url, body.toString('utf8'), source, places);
+  if (listed === undefined) return { kind: 'later', reason: 'damaged_index', pauseMs: 0 };
+  const text = listed.map((one) => one.url).join('\n');
+  return { kind: 'list', listed, text, etag: headers.etag, modified: headers['last-modified'] };
+}
+
+const reasonOf = (answer: { readonly kind: string; readonly reason?: string }): string =>
+  answer.reason ?? answer.kind;
+
+const emptyList = (): LookResult => ({
+  kind: 'list',
+  listed: [],
+  text: '',
+  etag: undefined,
+  modified: undefined,
+});
+
+function validatorsOf({ etag, modified }: Known): Validators {
+  return { ...(etag !== undefined && { etag }), ...(modified !== undefined && { modified }) };
+}
 
 function listOf(
   base: string,

@@ -8,12 +8,13 @@ import { IngestError } from '../load.js';
 import { doAlone } from '../spool.js';
 import { enforceBlocklist, findLostPages } from './audit.js';
 import { Books } from './books.js';
-import { Commits, lastStamp, noteStamp } from './commits.js';
+import { Commits, lastPages, lastStamp, noteStamp } from './commits.js';
+import { Folders } from './folders.js';
 import type { LivingSink } from './living-sink.js';
 import { RobotsCache } from './robots-cache.js';
 import { Scope } from './scope.js';
 import { nameSources } from './source-books.js';
-import { readSources, type Source } from './sources.js';
+import { readSources, type Source, type SourceOf } from './sources.js';
 import { countBooks, statusFile, writeStatus } from './status.js';
 import { Turns } from './turns.js';
 import { Watch } from './watch.js';
@@ -62,9 +63,14 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
   const books = Books.open(`${index}.books.db`);
   const sink = ports.openSink(lastStamp(books));
   const blocklist = new LiveBlocklist(blocklistFile(index));
-  const fetcher = createFetcher({ ...ports, userAgent: USER_AGENT });
+  const fetcher = createFetcher({
+    resolve: ports.resolve,
+    isAllowedAddress: (address) => sources.isPrivateAllowed || ports.isAllowedAddress(address),
+    userAgent: USER_AGENT,
+  });
   const { pool } = ports;
   const state = new Running(options, ports);
+  state.indexPages = lastPages(books);
   const turns = new Turns(books, (host) => sources.politenessOf(host));
   const scope = new Scope(books, blocklist, (host, dueSeconds) =>
     turns.note(books.host(host), host, dueSeconds * 1_000),
@@ -74,17 +80,27 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     sink,
     blocklistFile: blocklistFile(index),
     ...ports,
-    beforeCommit: () => turns.save(),
+    beforeCommit: () => {
+      turns.save();
+      folders.save();
+    },
     onCommitted: ({ pages, waitedMs }) => {
       state.indexPages = pages;
       state.waitedMs = waitedMs;
     },
   });
+  const folders = new Folders({
+    books,
+    commits,
+    pool,
+    signal: ports.signal,
+    problem: (name, text) => state.problem(name, text),
+  });
   const nowSeconds = (): number => Math.floor(ports.nowMs() / 1_000);
   const named = (): void => {
     state.sources = nameSources(books, sources, nowSeconds());
     scope.use(state.sources);
-    scope.addSeeds(nowSeconds());
+    scope.addSeeds(sources.commonCrawl, nowSeconds());
     turns.reload();
     commits.note();
   };
@@ -102,7 +118,8 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     const list = blocklist.now;
     if (list !== blocklistSeen) {
       blocklistSeen = list;
-      state.problem('blocklist', list.unread.map((name) => `the blocklist says ${name}`).join());
+      const unread = list.unread.map((name) => `the blocklist names nothing by "${name}"`);
+      state.problem('blocklist', unread.join('; '));
       await enforceBlocklist(auditing, list);
     }
     if (state.isTime('index', LOOK_AT_INDEX_MS) && (await sink.isForeign())) {
@@ -112,6 +129,7 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
       if (lost > 0) ports.say(`${lost} pages left the index by another hand: they are due again`);
       turns.reload();
     }
+    folders.look(foldersOf(state.sources));
     state.writeStatus(() => countBooks(books, state.sources, nowSeconds()), watch.fetches);
   };
   const watch: Watch = new Watch({
@@ -126,15 +144,18 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     ...ports,
     onTick,
     isOnce: options.isOnce,
-    isBusyElsewhere: () => false,
+    isBusyElsewhere: () => folders.isBusy,
   });
   try {
     await watch.run();
+    await folders.end();
+    await commits.flush();
     await sink.close();
     noteStamp(books, sink.stamp);
     books.commit();
     books.begin();
     const counts = countBooks(books, state.sources, nowSeconds());
+    state.writeStatusNow(counts, watch.fetches);
     return { looks: watch.fetches, addresses: counts.addresses, indexPages: state.indexPages };
   } finally {
     fetcher.close();
@@ -142,6 +163,14 @@ async function watchAlone(options: WatchOptions, ports: WatchPorts): Promise<Wat
     books.rollback();
     books.close();
   }
+}
+
+function foldersOf(sources: ReadonlyMap<number, Source>): Map<number, SourceOf<'warc' | 'jsonl'>> {
+  const folders = new Map<number, SourceOf<'warc' | 'jsonl'>>();
+  for (const [id, source] of sources) {
+    if (source.kind === 'warc' || source.kind === 'jsonl') folders.set(id, source);
+  }
+  return folders;
 }
 
 /** What changes while a watch runs, beside the books. */
@@ -182,7 +211,9 @@ class Running {
     }
   }
 
+  /** Notes what the operator should mend, and says it once; an empty text says that it is mended. */
   problem(name: string, text: string): void {
+    if (this.problems.get(name) === text) return;
     if (text === '') this.problems.delete(name);
     else {
       this.problems.set(name, text);
@@ -203,12 +234,16 @@ class Running {
 
   writeStatus(count: () => ReturnType<typeof countBooks>, looks: number): void {
     if (!this.isTime('status', this.statusMs)) return;
-    const atMs = this.ports.nowMs();
-    const seconds = (atMs - this.looks.atMs) / 1_000;
-    this.looks = { count: looks, atMs, perSecond: (looks - this.looks.count) / seconds };
     const begunMs = performance.now();
     const counts = count();
     this.statusMs = Math.max(STATUS_MS, (performance.now() - begunMs) * STATUS_SHARE);
+    this.writeStatusNow(counts, looks);
+  }
+
+  writeStatusNow(counts: ReturnType<typeof countBooks>, looks: number): void {
+    const atMs = this.ports.nowMs();
+    const seconds = (atMs - this.looks.atMs) / 1_000;
+    this.looks = { count: looks, atMs, perSecond: (looks - this.looks.count) / seconds };
     writeStatus(statusFile(this.options.index), {
       atMs,
       pid: process.pid,

@@ -7,7 +7,7 @@ PRAGMA journal_mode = WAL;
 -- A commit that a power failure takes back costs a second look at its pages, nothing else.
 PRAGMA synchronous = NORMAL;
 PRAGMA busy_timeout = 5000;
-PRAGMA cache_size = -65536;
+PRAGMA cache_size = -32768;
 CREATE TABLE IF NOT EXISTS hosts (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,

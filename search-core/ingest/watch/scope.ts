@@ -1,8 +1,10 @@
 /** Which addresses belong to a source, and the limits against traps and endless sites. */
 import { pathTrap } from '../crawl/frontier.js';
 import type { LiveBlocklist } from '../blocked/blocklist.js';
-import { type AddressKind, type Books, hashOf, type NewAddress } from './books.js';
-import type { Source } from './sources.js';
+import type { AddressKind, NewAddress } from './address.js';
+import { type Books, hashOf } from './books.js';
+import { crawlSeeds } from './common-crawl.js';
+import type { Source, Sources } from './sources.js';
 
 export type ScopeFault =
   | 'too_deep'
@@ -75,9 +77,9 @@ export class Scope {
   }
 
   /** The sources' own addresses. */
-  addSeeds(nowSeconds: number): void {
+  addSeeds(places: Sources['commonCrawl'], nowSeconds: number): void {
     for (const [id, { source }] of this.sources) {
-      for (const { url, kind } of seedsOf(source)) {
+      for (const { url, kind } of seedsOf(source, places)) {
         this.add({ url, kind, source: id, depth: 0, hops: 0, dueSeconds: nowSeconds });
       }
     }
@@ -164,14 +166,20 @@ export class Scope {
   }
 }
 
-function seedsOf(source: Source): { readonly url: string; readonly kind: AddressKind }[] {
+function seedsOf(
+  source: Source,
+  places: Sources['commonCrawl'],
+): { readonly url: string; readonly kind: AddressKind }[] {
   switch (source.kind) {
     case 'site':
       return [{ url: source.url, kind: 'page' }];
     case 'sitemap':
     case 'feed':
       return [{ url: source.url, kind: source.kind }];
-    default:
+    case 'common-crawl':
+      return crawlSeeds(source, places);
+    case 'warc':
+    case 'jsonl':
       return [];
   }
 }

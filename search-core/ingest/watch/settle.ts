@@ -1,11 +1,13 @@
 /** What a look means: for the index, for the books, and for the next look. */
-import { contentFault, fingerprintOf, tagOf, wordsOf } from '../gate.js';
-import type { Page } from '../page.js';
+import { contentFault } from '../gate.js';
+import { takeArchived } from './archived.js';
 import type { Batch } from './batch.js';
-import { type Books, hashOf, type Known, type Outcome, type Print } from './books.js';
+import type { Known, Outcome, Print } from './address.js';
+import { type Books, hashOf } from './books.js';
 import type { LookResult } from './look.js';
 import { type History, nextInterval, type ScheduleLimits, withLook } from './schedule.js';
 import type { Scope } from './scope.js';
+import { hasSameWords, printOf, twinOf, wakeDuplicates } from './twins.js';
 
 export interface SettlePorts {
   readonly books: Books;
@@ -39,13 +41,15 @@ interface Facts {
 
 /** Writes down what a look has shown, and queues what follows from it. */
 export function settle(
-  known: Known,
+  asked: Known,
   result: LookResult,
   nowSeconds: number,
   ports: SettlePorts,
 ): void {
   const { books, drop } = ports;
-  if (books.find(known) === undefined) return; // it was taken down meanwhile
+  // What the books say may have changed since it was asked for: taken down, or lost by the index.
+  const known = books.find(asked);
+  if (known === undefined) return;
   const write = (facts: Facts, isChanged: boolean): void => {
     const history = historyOf(known, nowSeconds, isChanged);
     const dueSeconds = nowSeconds + Math.max(1, nextInterval(history, ports.schedule));
@@ -64,11 +68,19 @@ export function settle(
     });
   };
   switch (result.kind) {
+    case 'archived': {
+      const { page } = result;
+      const fault = typeof page === 'string' ? page : takeArchived(known, page, ports);
+      if (typeof page === 'string') books.rest(known, page);
+      if (fault !== undefined) drop(fault, known.url);
+      return;
+    }
     case 'page':
       takePage(known, result, nowSeconds, ports, write);
       follow(known, result.links, nowSeconds, ports);
       return;
     case 'unchanged':
+      if (known.etag !== asked.etag || known.modified !== asked.modified) return;
       books.touch(known, unchangedAt(known, nowSeconds, ports.schedule));
       return;
     case 'links':
@@ -78,7 +90,7 @@ export function settle(
       return;
     case 'list': {
       const print = { words: hashOf(result.text), title: 0, near: undefined };
-      const isChanged = !books.hasSameWords(known, print.words);
+      const isChanged = !hasSameWords(books, known, print.words);
       const { etag, modified } = result;
       write({ outcome: 'read', print, etag, modified }, isChanged);
       return;
@@ -137,9 +149,9 @@ function takePage(
 ): void {
   const { page } = found;
   const print = printOf(page);
-  const isChanged = !books.hasSameWords(known, print.words);
-  const fault = contentFault(page) ?? books.twinOf(known, page.url, print);
-  if (isChanged && books.wakeDuplicates(known, nowSeconds) > 0) onWoken();
+  const isChanged = !hasSameWords(books, known, print.words);
+  const fault = contentFault(page) ?? twinOf(books, known, page.url, print);
+  if (isChanged && wakeDuplicates(books, known, nowSeconds) > 0) onWoken();
   const isMoved = known.page !== undefined && known.page !== page.url;
   if (known.page !== undefined && (fault !== undefined || isMoved)) batch.delete(known.page);
   if (fault !== undefined) {
@@ -152,10 +164,6 @@ function takePage(
   batch.put(page);
   const { etag, modified } = found;
   write({ outcome: 'indexed', page: page.url, print, etag, modified }, isChanged);
-}
-
-export function printOf(page: Page): Print {
-  return { words: hashOf(wordsOf(page.text)), title: tagOf(page), near: fingerprintOf(page) };
 }
 
 function follow(
@@ -196,7 +204,7 @@ function redirect(
 function leave(known: Known, nowSeconds: number, ports: SettlePorts): void {
   if (known.page === undefined) return;
   ports.batch.delete(known.page);
-  if (ports.books.wakeDuplicates(known, nowSeconds) > 0) ports.onWoken();
+  if (wakeDuplicates(ports.books, known, nowSeconds) > 0) ports.onWoken();
 }
 
 /** Tries again, each time later; a page that cannot be had for two weeks leaves. */

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { parsePattern } from '../blocked/pattern.js';
 import { IngestError } from '../load.js';
 import { canonicalUrl } from '../url.js';
+import { queryOf } from './captures-query.js';
 
 const webAddress = z.string().transform((text, context) => {
   const url = canonicalUrl(text);
@@ -16,6 +17,9 @@ const webAddress = z.string().transform((text, context) => {
 const pattern = z
   .string()
   .refine((text) => parsePattern(text) !== undefined, { message: 'is not a host or a pattern' });
+
+const isAnswerable = (text: string): boolean => queryOf(text) !== undefined;
+const NO_HOST = { message: 'names no host or beginning of an address to look up' };
 
 /** What every source of pages on the web may limit. */
 const limits = {
@@ -40,7 +44,7 @@ const source = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('common-crawl'),
     /** Hosts or patterns whose pages are wanted. */
-    patterns: z.array(pattern).min(1).max(1_000),
+    patterns: z.array(pattern.refine(isAnswerable, NO_HOST)).min(1).max(1_000),
     /** `CC-MAIN-2026-43`; without it the newest crawl. */
     crawl: z
       .string()
@@ -72,6 +76,8 @@ const file = z.strictObject({
   everyHost: host.default({}),
   /** Bounds of the time between two looks at a page, hours. */
   everyHours: interval.prefault({}),
+  /** Whether hosts in private networks and on this machine may be asked. */
+  allowPrivate: z.boolean().default(false),
   /** Where Common Crawl's index and its archives are. */
   commonCrawl: z
     .strictObject({
@@ -84,13 +90,15 @@ const file = z.strictObject({
 type Parsed = z.infer<typeof file>;
 /** A source and its name, which is the same in the next file if it is the same source. */
 export type Source = Parsed['sources'][number] & { readonly name: string };
+export type SourceOf<Kind extends Source['kind']> = Extract<Source, { kind: Kind }>;
 
 export interface Sources {
   readonly sources: readonly Source[];
   readonly schedule: { readonly intervalSecondsMin: number; readonly intervalSecondsMax: number };
   readonly commonCrawl: Parsed['commonCrawl'];
+  readonly isPrivateAllowed: boolean;
   /** What a host may be asked for. */
-  politenessOf(host: string): Politeness;
+  readonly politenessOf: (host: string) => Politeness;
 }
 
 export interface Politeness {
@@ -139,6 +147,7 @@ export function parseSources(text: string, path: string): Sources {
       intervalSecondsMax: everyHours.max * HOUR_SECONDS,
     },
     commonCrawl,
+    isPrivateAllowed: data.allowPrivate,
     politenessOf: (name) => {
       const own = Object.hasOwn(hosts, name) ? hosts[name] : undefined;
       return {

@@ -3,7 +3,8 @@
  * day. Hosts wait in a heap by the moment at which they may be asked next; of each only a handful of
  * addresses is in memory, the others stay in the books.
  */
-import type { Books, Known } from './books.js';
+import type { Known } from './address.js';
+import type { Books } from './books.js';
 import type { Politeness } from './sources.js';
 
 export interface Turn {

@@ -1,8 +1,9 @@
 /** `npm run index -- watch`: keeps an index fresh from the sources of one file, until it is stopped. */
 import type { Fetcher } from '../crawl/fetch.js';
 import { canonicalUrl } from '../url.js';
-import type { AddressKind, Books } from './books.js';
-import { look, type LookPorts, type LookResult } from './look.js';
+import type { AddressKind } from './address.js';
+import type { Books } from './books.js';
+import { look, lookAtArchive, type LookPorts, type LookResult } from './look.js';
 import type { RobotsCache } from './robots-cache.js';
 import type { Scope } from './scope.js';
 import type { Sources } from './sources.js';
@@ -79,6 +80,8 @@ export class Watch {
       }
       await this.wait(Math.min(next.waitMs, TICK_MS));
     }
+    // What is under way is asked for again by the next run: a stop waits for nobody.
+    if (signal.aborted) this.parts.looking.fetcher.close();
     await Promise.all(this.running);
     if (failure) throw failure.error;
     await commits.flush();
@@ -100,6 +103,7 @@ export class Watch {
     }
     this.fetches += 1;
     const { result, delayMs } = await this.lookAt(turn);
+    if (this.parts.signal.aborted) return;
     const pauseMs = result.kind === 'later' ? result.pauseMs : 0;
     const hostPauseMs = this.pauseOf(turn.hostName, result);
     turns.finish(turn, nowMs() + Math.max(delayMs, pauseMs, hostPauseMs));
@@ -127,6 +131,13 @@ export class Watch {
     readonly delayMs: number;
   }> {
     const { looking, sources, robots: cache } = this.parts;
+    const source = this.parts.scope.source(known.source);
+    if (source?.kind === 'common-crawl') {
+      // An interface for programs that the operator named: robots.txt is about pages.
+      const { commonCrawl, politenessOf } = sources();
+      const result = await lookAtArchive(known, source, commonCrawl, looking);
+      return { result, delayMs: politenessOf(hostName).delayMs };
+    }
     const { origin, pathname, search } = new URL(known.url);
     const { robots: asked, isFresh } = cache.of(origin);
     const robots = await asked;

@@ -14,6 +14,29 @@ beforeAll(async () => {
       { name: 'a:4030', isReady: true, pages: 7, generation: 12, behind: 0 },
       { name: 'b:4030', isReady: false, problem: 'search-core does not answer', behind: 3 },
     ],
+    watch: {
+      atMs: 0,
+      addresses: 12_345,
+      indexPages: 11_000,
+      looks: 9,
+      looksPerSecond: 1.5,
+      lastCommitWaitedMs: 2_900,
+      sources: [
+        {
+          name: 'site https://a.example/',
+          addresses: 12_345,
+          indexed: 11_000,
+          neverLookedAt: 3,
+          overdue: 2,
+          lastLook: 86_400,
+        },
+      ],
+      outcomes: [
+        { outcome: 'dropped', reason: 'not_english', count: 8, example: 'https://a.example/<b>' },
+      ],
+      turnedAway: { path_trap: 4 },
+      problems: ['data/sources.json is not JSON'],
+    },
   });
   operator = await signedUp(world, 'olga@example.org');
   const ada = await signedUp(world, 'ada@example.org');
@@ -32,6 +55,19 @@ test('the operator sees which search-cores serve, which do not and why, and who 
   );
   expect(rows).toContain('a:4030 serving 7 12 no');
   expect(rows).toContain('b:4030 left out: search-core does not answer – – 3');
+});
+
+test('the operator sees how fresh the index is, what was left out and why, and what is wrong', async () => {
+  expect((await operator.get('/console/operator')).text).toContain('/console/operator/watch');
+  const { text } = await operator.get('/console/operator/watch');
+  const plain = text.replace(/<[^>]+>/gu, ' ').replace(/\s+/gu, ' ');
+  expect(plain).toContain('The watch has said nothing since 1970-01-01 00:00 UTC');
+  expect(plain).toContain('data/sources.json is not JSON');
+  expect(plain).toContain('site https://a.example/ 12,345 11,000 3 2 1970-01-02 00:00 UTC');
+  expect(plain).toContain('not_english 8 https://a.example/&lt;b&gt;');
+  expect(plain).toContain('path_trap 4');
+  const stranger = await signedUp(world, 'eve@example.org');
+  expect((await stranger.get('/console/operator/watch')).status).toBe(403);
 });
 
 interface Reply {

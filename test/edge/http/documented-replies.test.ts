@@ -173,6 +173,7 @@ describe('on a database of its own', () => {
       ),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 408));
+    expect(answers.map(({ headers }) => headers.connection)).toEqual(answers.map(() => 'close'));
     answers.slice(0, 7).forEach(noteAnswer);
   });
 

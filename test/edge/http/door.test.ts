@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Socket, Server } from 'node:net';
 import { expect, test } from '@jest/globals';
 import request from 'supertest';
 import { createApp } from '../../../gateway/edge/app.js';
+import { createDoor } from '../../../gateway/edge/http/door.js';
 import { clientAddress } from '../../../gateway/edge/http/client-address.js';
 import { limitConnections } from '../../../gateway/edge/http/connections.js';
 import { refuse } from '../../../gateway/ground/domain/refusal.js';
@@ -84,4 +85,34 @@ test('behind proxies only the total of connections counts', () => {
   limitConnections(server, 100, 1);
   const all = Array.from({ length: 90 }, () => connectFrom(server, '192.0.2.1'));
   expect(all.filter(Boolean)).toHaveLength(90);
+});
+
+test('of a crowd of payments one is read in each round of the event loop, and eight by channels', () => {
+  const rounds: (() => void)[] = [];
+  let read: string[] = [];
+  const door = createDoor({
+    listener: ({ headers }) => void read.push(String(headers['x-name'])),
+    work: { objection: () => undefined, bill: () => undefined },
+    random: realRandom,
+    clock: { defer: (task) => void rounds.push(task) },
+    trustedProxies: 0,
+  });
+  const come = (name: string, scheme: string) => {
+    const payment = Buffer.from(JSON.stringify({ accepted: { scheme } })).toString('base64');
+    const asked = new IncomingMessage(new Socket());
+    Object.assign(asked.headers, { host: 'a', 'payment-signature': payment, 'x-name': name });
+    Object.assign(asked, { url: '/search', rawHeaders: ['Host', 'a'], httpVersion: '1.1' });
+    door(asked, new ServerResponse(asked));
+  };
+  for (let one = 0; one < 3; one += 1) come('exact', 'exact');
+  for (let one = 0; one < 20; one += 1) come('channel', 'batch-settlement');
+  const seen: string[][] = [];
+  for (let round = 0; round < 4; round += 1) {
+    seen.push(read);
+    read = [];
+    for (const task of rounds.splice(0)) task();
+  }
+  const times = (name: string) => seen.map((round) => round.filter((one) => one === name).length);
+  expect(times('exact')).toEqual([1, 1, 1, 0]);
+  expect(times('channel')).toEqual([8, 8, 4, 0]);
 });

@@ -37,6 +37,7 @@ function gateway(keys = createQuotes([secret(1)]), startSeconds = 1_800_000_000)
     terms: terms(),
     resource,
     amount: () => usdcUnits(price),
+    price: usdcUnits(50n),
     quotes: keys,
   });
   return {
@@ -67,6 +68,13 @@ async function objection(pricing: Pricing, header: string, version: 1 | 2) {
 const MISMATCH = 'invalid_exact_evm_payload_authorization_value_mismatch';
 
 describe('a quoted price', () => {
+  test('says what of it pays for gas', () => {
+    const quoting = gateway();
+    expect(quoting.pricing.offer().extra).toMatchObject({ gas: '0' });
+    quoting.setPrice(90n);
+    expect(quoting.pricing.offer().extra).toMatchObject({ gas: '40' });
+  });
+
   test('is honoured for the time that payers are given, at any gateway of the installation', async () => {
     const quoting = gateway();
     const header = await officialPayment(paymentRequired(quoting.pricing.offer()));

@@ -6,6 +6,7 @@ import { bytes32, usdcUnits } from '../../../gateway/ground/domain/units.js';
 import {
   createChallengeEncoder,
   encodePaymentRequired,
+  paymentRequired,
   paymentRequiredV1,
 } from '../../../gateway/money/x402/challenge.js';
 import {
@@ -37,6 +38,24 @@ describe('the challenge', () => {
       extensions: { 'payment-identifier': { info: { required: false } } },
     });
     expect(challenge).not.toHaveProperty('error');
+  });
+
+  test('offers a channel at a price without gas before exact, and says so', () => {
+    const channels = {
+      amount: usdcUnits(50n),
+      receiverAuthorizer: own.payTo,
+      withdrawDelaySeconds: 86_400,
+      minDeposit: usdcUnits(50_000n),
+      window: usdcUnits(3200n),
+    };
+    const { accepts } = paymentRequired({
+      terms: { ...own, amount: usdcUnits(90n) },
+      ...{ resource, channels, extra: { gas: '40' } },
+    });
+    expect(accepts).toMatchObject([
+      { scheme: 'batch-settlement', amount: '50', extra: { gas: '0', minDeposit: '50000' } },
+      { scheme: 'exact', amount: '90', extra: { gas: '40' } },
+    ]);
   });
 
   test('tells why a payment was not acceptable', () => {

@@ -10,7 +10,8 @@ import { indexCrawl } from '../../../search-core/ingest/crawl/crawl.js';
 import type { CrawlOptions, CrawlPorts } from '../../../search-core/ingest/crawl/state.js';
 import type { Report } from '../../../search-core/ingest/report.js';
 import { memorySink } from '../../support/memory-sink.js';
-import { htmlPage } from '../../support/prose.js';
+import { pdfFile } from '../../support/pdf-maker.js';
+import { htmlPage, prose } from '../../support/prose.js';
 import { type Site, startSite } from '../../support/site.js';
 
 let directory: string;
@@ -200,8 +201,28 @@ describe('the crawler', () => {
       too_large: 2,
       damaged_content: 1,
       unreachable: 1,
-      not_html: 1,
+      extraction_failed: 1,
     });
+  });
+
+  test('reads PDFs as pages, with their titles and whole words', async () => {
+    home('/manual.pdf', '/untitled.pdf');
+    const lines = prose(3).match(/.{1,60}(?: |$)/gu) ?? [];
+    const pdf = (title: string): ReturnType<typeof respond> =>
+      respond(
+        200,
+        { 'content-type': 'application/pdf' },
+        pdfFile(title, [`The lamp ${title}`, '', ...lines, 'It is never ex-', 'tinguished.']),
+      );
+    site.page('/manual.pdf', pdf('Manual of the lamp'));
+    site.page('/untitled.pdf', pdf('untitled.doc'));
+    await crawl();
+    const found = sink.pages().filter(({ url }) => url.endsWith('.pdf'));
+    expect(found.map(({ title }) => title).sort()).toEqual([
+      'Manual of the lamp',
+      'The lamp untitled.doc',
+    ]);
+    expect(found[0]?.text).toContain(`\n\n${prose(3)} It is never extinguished.`);
   });
 
   test('reads pages in their own charset', async () => {

@@ -63,6 +63,13 @@ describe('a web page', () => {
     expect(canonical('not a : url')).toBe('https://x.example/dir/not%20a%20:%20url');
   });
 
+  test('of very many tags is read by a plain rule, in time of its length', () => {
+    const page = (tags: number): string =>
+      `<title>T</title><main><p style="display:none">concealed</p><p>${prose(1)}</p>${'<p>'.repeat(tags)}</main>`;
+    expect(extract(page(10)).text).not.toContain('concealed');
+    expect(extract(page(150_000)).text).toContain('concealed');
+  });
+
   test('says what robots may do', () => {
     expect(extract('<meta name="ROBOTS" content="NoIndex"><p>x')).toMatchObject({
       isNoIndex: true,

@@ -127,6 +127,17 @@ describe('a watch', () => {
     expect(htmlPage(1)).toContain(watch.sink.pages()[0]?.title);
   });
 
+  test('stops without waiting for a server that hangs, and asks it again in the next run', async () => {
+    const stop = new AbortController();
+    site.page('/', () => stop.abort());
+    watch.sources(siteSource());
+    await watch.once(() => clusterSink(watch.sink), stop.signal);
+    expect(site.requests.at(-1)).toBe('/');
+    site.page('/', htmlPage(0));
+    await watch.once();
+    expect(paths()).toEqual(['/']);
+  });
+
   test('looks earlier at a page that a sitemap calls changed', async () => {
     const map = (date: string): void =>
       xml(

@@ -2,19 +2,14 @@ import {
   decodeAbiParameters,
   decodeFunctionData,
   encodeAbiParameters,
-  encodeErrorResult,
   hashDomain,
   keccak256,
-  numberToHex,
-  parseAbi,
   parseAbiParameters,
-  stringToHex,
   toFunctionSelector,
 } from 'viem';
 import {
   BASE_CHAIN_ID,
   MULTICALL3_ADDRESS,
-  USDC_ADDRESS,
   USDC_DOMAIN,
 } from '../../../contracts-abi/addresses.js';
 import { CAPPED_BATCH_ADDRESS, cappedBatchAbi } from '../../../contracts-abi/capped-batch.js';
@@ -27,7 +22,7 @@ import {
   type Hex,
 } from '../../../gateway/ground/domain/units.js';
 import type { SignedAuthorization } from '../../../gateway/money/payment/authorization.js';
-import { isBurner, isSignatureGood, payerKind } from '../payers.js';
+import { isBurner, payerKind } from '../payers.js';
 import {
   authorizationText,
   copyState,
@@ -37,20 +32,16 @@ import {
   type Environment,
   type GasMeter,
 } from './state.js';
+import { callSettlement, SETTLEMENT } from './channel-contract.js';
+import { returned, reverted, TOKEN, transfer, word } from './token.js';
 
 /**
  * The two contracts that the gateway calls, as far as it calls them: USDC (FiatTokenV2_2) and
  * Multicall3. The rules, their order and their words are those of the deployed contracts; what the
  * development token does on a real EVM is tested elsewhere.
  */
-export const TOKEN = address(USDC_ADDRESS);
 const MULTICALL = address(MULTICALL3_ADDRESS);
 const CAPPED_BATCH = address(CAPPED_BATCH_ADDRESS);
-
-const topic = (event: string) => keccak256(stringToHex(event));
-const USED = topic('AuthorizationUsed(address,bytes32)');
-const CANCELED = topic('AuthorizationCanceled(address,bytes32)');
-export const TRANSFER = topic('Transfer(address,address,uint256)');
 
 const AUTHORIZATION = 'address,address,uint256,uint256,uint256,bytes32';
 const selector = (signature: string) => toFunctionSelector(`function ${signature}`);
@@ -72,7 +63,6 @@ const CALL = {
 const CALLS = parseAbiParameters('(address target, bool allowFailure, bytes callData)[]');
 const RESULTS = parseAbiParameters('(bool success, bytes returnData)[]');
 const TRANSFER_BYTES = parseAbiParameters(`${AUTHORIZATION},bytes`);
-const ERROR = parseAbi(['error Error(string)']);
 const SEPARATOR = hashDomain({
   domain: { ...USDC_DOMAIN, chainId: BigInt(BASE_CHAIN_ID), verifyingContract: TOKEN },
   types: {
@@ -85,25 +75,7 @@ const SEPARATOR = hashDomain({
   },
 });
 
-const word = (value: bigint | number | boolean): Hex => numberToHex(BigInt(value), { size: 32 });
-const padded = (account: Address): Hex => `0x${account.slice(2).padStart(64, '0')}`;
 const text = (value: string): Hex => encodeAbiParameters([{ type: 'string' }], [value]);
-const returned = (data: Hex, logs: readonly Emitted[] = []): CallResult => ({
-  ok: true,
-  data,
-  logs,
-});
-const REVERTS = new Map<string, CallResult>();
-
-function reverted(why: string): CallResult {
-  const known = REVERTS.get(why);
-  if (known) return known;
-  const data = encodeErrorResult({ abi: ERROR, errorName: 'Error', args: [why] });
-  const result: CallResult = { ok: false, data };
-  REVERTS.set(why, result);
-  return result;
-}
-
 /** Runs one call; `state` is changed only when it succeeds. */
 export function callContract(
   state: ChainState,
@@ -113,6 +85,7 @@ export function callContract(
 ): CallResult {
   if (to === TOKEN) return callToken(state, data, environment);
   if (to === MULTICALL) return callMulticall(state, data, environment);
+  if (to === SETTLEMENT) return callSettlement(state, data, environment);
   if (to === CAPPED_BATCH && state.hasCappedBatch) return callBatch(state, data, environment);
   // An account without code takes any call.
   return returned('0x');
@@ -255,44 +228,4 @@ function transferAs(
   meter.isExhausted = true;
   meter.burners.add(from);
   return { ok: false, data: '0x' };
-}
-
-/** `transferWithAuthorization` in the order in which FiatTokenV2_2 checks. */
-export function transfer(
-  state: ChainState,
-  authorization: SignedAuthorization,
-  timestamp: number,
-): CallResult {
-  const { from, to, value, validAfter, validBefore, nonce } = authorization;
-  if (state.isPaused) return reverted('Pausable: paused');
-  if (state.blacklisted.has(from) || state.blacklisted.has(to))
-    return reverted('Blacklistable: account is blacklisted');
-  if (timestamp <= validAfter) return reverted('FiatTokenV2: authorization is not yet valid');
-  if (timestamp >= validBefore) return reverted('FiatTokenV2: authorization is expired');
-  const key = authorizationText(from, nonce);
-  if (state.authorizations.has(key))
-    return reverted('FiatTokenV2: authorization is used or canceled');
-  if (!isSignatureGood(authorization)) return reverted('FiatTokenV2: invalid signature');
-  const balance = state.balances.get(from) ?? 0n;
-  if (balance < value) return reverted('ERC20: transfer amount exceeds balance');
-  state.authorizations.set(key, 'used');
-  state.balances.set(from, balance - value);
-  state.balances.set(to, (state.balances.get(to) ?? 0n) + value);
-  return returned('0x', [
-    { address: TOKEN, topics: [USED, padded(from), nonce], data: '0x' },
-    transferLog(from, to, value),
-  ]);
-}
-
-export function transferLog(from: Address, to: Address, value: bigint): Emitted {
-  return { address: TOKEN, topics: [TRANSFER, padded(from), padded(to)], data: word(value) };
-}
-
-/** `cancelAuthorization`, once its signature was found good. */
-export function cancel(state: ChainState, payer: Address, nonce: Hex): CallResult {
-  const key = authorizationText(payer, nonce);
-  if (state.authorizations.has(key))
-    return reverted('FiatTokenV2: authorization is used or canceled');
-  state.authorizations.set(key, 'cancelled');
-  return returned('0x', [{ address: TOKEN, topics: [CANCELED, padded(payer), nonce], data: '0x' }]);
 }

@@ -1,4 +1,4 @@
-import type { Address, Hex } from '../../../gateway/ground/domain/units.js';
+import type { Address, Bytes32, Hex } from '../../../gateway/ground/domain/units.js';
 
 /** What the chain knows at the end of one block. */
 export interface ChainState {
@@ -15,6 +15,17 @@ export interface ChainState {
   readonly hasCappedBatch: boolean;
   /** Keys that have been seen to delegate to code (EIP-7702), which nobody could look up before. */
   readonly delegated: Set<Address>;
+  /** Payment channels, and what was claimed for their receivers. */
+  readonly channels: Map<Bytes32, SimChannel>;
+  readonly receivers: Map<Address, { readonly claimed: bigint; readonly settled: bigint }>;
+}
+
+/** A payment channel as its contract has it; amounts are atomic units. */
+export interface SimChannel {
+  readonly balance: bigint;
+  readonly claimed: bigint;
+  readonly refundNonce: bigint;
+  readonly withdrawal?: { readonly amount: bigint; readonly initiatedAt: number };
 }
 
 export function copyState(state: ChainState): ChainState {
@@ -27,6 +38,8 @@ export function copyState(state: ChainState): ChainState {
     isPaused: state.isPaused,
     hasCappedBatch: state.hasCappedBatch,
     delegated: new Set(state.delegated),
+    channels: new Map(state.channels),
+    receivers: new Map(state.receivers),
   };
 }
 

@@ -26,6 +26,7 @@ export function operatorPage(router: Router, parts: ConsoleParts, guard: Guard):
         viewer,
         path: '/console/operator',
         body: html`${warnings.map((warning) => notice('bad', warning))} ${facts}
+          ${parts.watch ? html`<p><a href="/console/operator/watch">How fresh the index is</a></p>` : ''}
           ${searchNodes ? nodeTable(searchNodes()) : html``}
           <h2>Accounts</h2>
           ${table(

@@ -17,27 +17,16 @@ import { spareOf } from './decide.js';
 import type { Channel } from './entry.js';
 import { depositData, refundHeader, voucherData, voucherHeader } from './signed.js';
 import { channelIdOf, configOf, type ChannelTerms } from './terms.js';
+import {
+  depositUnitsOf,
+  max,
+  ownState,
+  quoteOf,
+  withoutSpare,
+  type TakeOptions,
+  type Voucher,
+} from './voucher.js';
 
-/** A voucher that is ready to be sent, as often as it takes. */
-export interface Voucher {
-  readonly channel: Channel;
-  readonly entry: InFlight;
-  readonly header: string;
-  /** Whether another call, or an earlier run of the program, may have sent it. */
-  readonly shared: boolean;
-}
-
-/** How one search takes its voucher. */
-export interface TakeOptions {
-  /** The last answer's: its clock dates a deposit. */
-  readonly headers: Headers;
-  readonly signal: AbortSignal | undefined;
-  /** What a deposit brings at least; by default what the gateway asks for. */
-  readonly depositUnits?: bigint | undefined;
-}
-
-/** A deposit buys this many searches at least, where the gateway's minimum does not say more. */
-const SEARCHES_PER_DEPOSIT = 100n;
 /** A store of another process is looked at this often; changes of our own wake waiters at once. */
 const POLL_MS = 250;
 /** So often is looked in vain, ten seconds long, before a search is paid for another way. */
@@ -314,25 +303,3 @@ export class ChannelPayer {
     return channelIdOf(configOf(terms, await walletAddress(this.wallet)), terms.chainId);
   }
 }
-
-/** A receipt's state, where it is this channel's. */
-function ownState(id: Hex, receipt: ChannelReceipt | undefined) {
-  const state = receipt?.state;
-  return state?.channelId.toLowerCase() === id ? state : undefined;
-}
-
-/** What is put into a channel at a time: what the gateway asks for, or a hundred searches. */
-function depositUnitsOf({ amountUnits, minDepositUnits }: ChannelTerms): bigint {
-  return max(minDepositUnits, amountUnits * SEARCHES_PER_DEPOSIT);
-}
-
-function withoutSpare({ spare: _, ...book }: Book): Book {
-  return book;
-}
-
-function quoteOf(terms: ChannelTerms): Quote {
-  const { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds } = terms;
-  return { amountUnits, amountUsd, network, asset, payTo, maxTimeoutSeconds };
-}
-
-const max = (a: bigint, b: bigint) => (a > b ? a : b);

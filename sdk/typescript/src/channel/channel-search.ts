@@ -13,7 +13,8 @@ import { isRetryable } from '../retry.js';
 import type { Answer } from '../transport.js';
 import type { SearchResponse } from '../types.js';
 import { readChannelReceipt } from './answer.js';
-import type { ChannelPayer, Voucher } from './channel-payer.js';
+import type { ChannelPayer } from './channel-payer.js';
+import type { Voucher } from './voucher.js';
 import type { ChannelTerms } from './terms.js';
 import { judgeVoucher, type VoucherVerdict } from './verdict.js';
 

@@ -27,6 +27,7 @@ export const HELP = {
   search402 search QUERY…    search with an API key
   search402 pay QUERY…       search without an account, paid from a wallet
   search402 channel …        pay many searches from one deposit: open, list, close
+  search402 pack [SEARCHES]  buy a key for many searches with one payment
   search402 quote            what one paid search costs
   search402 verify FILE      whether a receipt is good, and for this result
   search402 doctor           what is wrong, and what to do about it
@@ -64,6 +65,16 @@ ${WALLET}
   --max-total USD       most in the whole payment log
   --payee ADDRESS       deposit for nobody else
   --id ID               with close: this channel alone
+${COMMON}`,
+  pack: `search402 pack [SEARCHES]: buy a key for many searches with one payment, without an account
+
+Prints the key. Without SEARCHES it buys the first size that the service sells. A payment whose outcome
+is not known is never replaced by another one: run the same command again and the same payment is sent.
+${WALLET}
+  --max-deposit USD    most that a pack may cost; default 0.1
+  --max-per-day USD    most within 24 hours, packs included; default 1
+  --max-total USD      most in the whole payment log
+  --payee ADDRESS      pay nobody else
 ${COMMON}`,
   quote: `search402 quote: what one paid search costs; nothing is signed
 ${COMMON}`,
@@ -103,6 +114,7 @@ const ALLOWED: Readonly<Record<Command, readonly string[]>> = {
     ...['wallet-file', 'store', 'deposit', 'max-deposit', 'max-per-day', 'max-total', 'payee'],
     'id',
   ],
+  pack: ['wallet-file', 'store', 'max-deposit', 'max-per-day', 'max-total', 'payee'],
   quote: [],
   verify: ['query', 'payer', 'did', 'max-results', 'max-description-length'],
   doctor: ['key-file', 'wallet-file', 'store', 'rpc-url'],

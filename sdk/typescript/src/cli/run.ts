@@ -2,6 +2,7 @@ import { AbortedError, ApiError, PaymentRequiredError, Search402Error } from '..
 import { ReceiptError } from '../receipt.js';
 import { HELP, parseCommandLine, type Invocation } from './args.js';
 import { channel } from './channel.js';
+import { pack } from './pack.js';
 import { pay, quote, search } from './commands.js';
 import { doctor } from './doctor.js';
 import { toJson, UsageError, type Io } from './io.js';
@@ -41,6 +42,9 @@ async function dispatch(invocation: Invocation, version: string, io: Io): Promis
       return OK;
     case 'channel':
       await channel(invocation, io);
+      return OK;
+    case 'pack':
+      await pack(invocation, io);
       return OK;
     case 'quote':
       await quote(invocation, io);

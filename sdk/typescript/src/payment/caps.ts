@@ -11,8 +11,8 @@ export interface Caps {
   /** All payments in the store; no default. */
   readonly maxTotal?: Money | undefined;
   /**
-   * What may lie unspent in one channel; default 0.1 USD, and 0 for no channels. Deposits count
-   * towards the day and the total, the searches that they pay for do not count again.
+   * What may be paid ahead, for one pack or unspent in one channel; default 0.1 USD, and 0 for neither.
+   * Packs and deposits count towards the day and the total, their searches do not count again.
    */
   readonly maxDeposit?: Money | undefined;
 }
@@ -24,13 +24,16 @@ export interface CapUnits {
   readonly maxDeposit: bigint;
 }
 
+/** Dollars that may be paid ahead where nobody says more. */
+export const DEPOSIT_DEFAULT = '0.1';
+
 /** @throws {RangeError} for an amount that cannot be read */
 export function parseCaps(caps: Caps): CapUnits {
   return {
     maxPerRequest: parseMoney(caps.maxPerRequest ?? '0.01'),
     maxPerDay: parseMoney(caps.maxPerDay ?? '1'),
     maxTotal: caps.maxTotal === undefined ? undefined : parseMoney(caps.maxTotal),
-    maxDeposit: parseMoney(caps.maxDeposit ?? '0.1'),
+    maxDeposit: parseMoney(caps.maxDeposit ?? DEPOSIT_DEFAULT),
   };
 }
 

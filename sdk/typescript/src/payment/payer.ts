@@ -4,7 +4,7 @@ import { serverSeconds } from '../clock.js';
 import { jsonable } from '../jsonable.js';
 import type { Runtime } from '../runtime.js';
 import { paymentHeader, randomNonce, transferAuthorization } from './authorization.js';
-import { assertWithinCaps, parseCaps, type Caps, type CapUnits } from './caps.js';
+import { assertWithinCaps, DEPOSIT_DEFAULT, parseCaps, type Caps, type CapUnits } from './caps.js';
 import {
   chooseRequirement,
   quoteOf,
@@ -74,6 +74,12 @@ export class Payer {
   ) {
     this.#caps = parseCaps(options);
     this.channels = new ChannelPayer(wallet, options, store, runtime);
+  }
+
+  /** The same wallet, store and budgets for packs: searches paid ahead, up to `maxDeposit`. */
+  forPacks(): Payer {
+    const maxPerRequest = this.options.maxDeposit ?? DEPOSIT_DEFAULT;
+    return new Payer(this.wallet, { ...this.options, maxPerRequest }, this.store, this.runtime);
   }
 
   /** The payment of this wallet for this very request whose outcome is not known, if any. */
