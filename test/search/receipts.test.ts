@@ -42,7 +42,9 @@ let origin: string;
 let didDocument: DidDocument;
 let key: Jwk;
 beforeAll(async () => {
-  ({ service, origin } = await startNamedService({ env: { SIGNED_OFFERS: 'on', RETENTION: 'off' } }));
+  ({ service, origin } = await startNamedService({
+    env: { SIGNED_OFFERS: 'on', RETENTION: 'off' },
+  }));
   const answer = await fetch(`${service.gatewayUrl}/.well-known/did.json`);
   didDocument = (await answer.json()) as DidDocument;
   const [method] = didDocument.verificationMethod;
