@@ -81,6 +81,17 @@ describe('against the real gateway', () => {
     expect(payments).toBe(1);
   });
 
+  test('nor a pack that was settled, which its key is fetched for', async () => {
+    const { transfers } = await changes(async () => {
+      world.proxy.faults.push({ kind: 'pass' }, { kind: 'status-after', status: 403 });
+      const bought = await payer().buyPack();
+      expect(bought).toMatchObject({ payment: { status: 'paid' } });
+      const keyed = new sdk.Search402({ baseUrl: world.proxy.url, apiKey: bought.key });
+      await keyed.search({ query: 'lighthouse' });
+    });
+    expect(transfers).toHaveLength(1);
+  });
+
   test('the doctor finds all well, and an empty wallet', async () => {
     const { apiKey, payerPrivateKey, rpcUrl } = world.service.dev;
     const well = await doctor({

@@ -78,7 +78,7 @@ export async function inquire(
 ): Promise<Learned> {
   const request = statusRequest(record, audienceOf(record), options.nowSeconds);
   const headers = { 'payment-proof': proofHeader(request, await signTyped(wallet, request)) };
-  const url = `${record.url.replace(/search$/, 'payments')}/${record.id}`;
+  const url = `${record.url.replace(/(?:search|packs)$/, 'payments')}/${record.id}`;
   const get = (at: string) => sendOnce(options.fetch, { ...options, url: at, headers });
   try {
     const report = readReport(await get(url), record);
