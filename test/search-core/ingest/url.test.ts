@@ -158,16 +158,20 @@ describe('robots.txt (RFC 9309)', () => {
 });
 
 test('sitemaps list pages, other sitemaps, or lines of text', () => {
+  const listed = (url: string, changedSeconds?: number) => ({ url, changedSeconds });
   expect(
     parseSitemap(
       '<sitemapindex><sitemap><loc> https://x.example/1.xml </loc></sitemap></sitemapindex>',
     ),
-  ).toEqual({ kind: 'sitemaps', urls: ['https://x.example/1.xml'] });
+  ).toEqual({ kind: 'sitemaps', listed: [listed('https://x.example/1.xml')] });
   expect(
-    parseSitemap('<urlset><url><loc>https://x.example/?a=1&amp;b=2</loc></url></urlset>'),
-  ).toEqual({ kind: 'pages', urls: ['https://x.example/?a=1&b=2'] });
+    parseSitemap(
+      '<urlset><url><loc>https://x.example/?a=1&amp;b=2</loc>' +
+        '<lastmod>1970-01-02</lastmod></url></urlset>',
+    ),
+  ).toEqual({ kind: 'pages', listed: [listed('https://x.example/?a=1&b=2', 86_400)] });
   expect(parseSitemap('https://x.example/a\nnonsense\nhttps://x.example/b')).toEqual({
     kind: 'pages',
-    urls: ['https://x.example/a', 'https://x.example/b'],
+    listed: [listed('https://x.example/a'), listed('https://x.example/b')],
   });
 });
