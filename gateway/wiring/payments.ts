@@ -28,8 +28,8 @@ import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-sta
 import type { SearchParts } from '../search/pipeline.js';
 import { Turns } from '../search/turns.js';
 import type { BlockFacts } from '../money/settlement/chain.js';
-import { codePayerLimits, openMover, type Mover } from './mover.js';
-import type { SettlementHealth } from '../money/settlement/health.js';
+import { codePayerLimits, openMover } from './mover.js';
+import { measureSettlement, settlementFigures, settlementReadiness } from './settlement-view.js';
 import { warnIfUnderpriced } from './price-warning.js';
 import { openSearchPrice } from './search-price.js';
 import type { Sealing } from '../ground/store/sealing.js';
@@ -118,7 +118,7 @@ export async function openPayments(
   const mover = openMover(config, { ...parts, ledger, terms });
   const { settlement } = mover;
   await settlement.start();
-  measure(settlement, parts.metrics);
+  measureSettlement(settlement, parts.metrics);
   measureBooks(parts.metrics, { store, clock, ethUsd: config.ETH_USD });
   if (chain.dev === undefined && !chain.facilitator) await warnIfUnderpriced(config, parts);
   const verifier = createVerifier({
@@ -205,12 +205,12 @@ export async function openPayments(
       channels?.takes(payment)
         ? channels.search(payment, purchase, signal)
         : searchForTransfer(payment, purchase, signal),
-    figures: () => [...figuresOf(settlement.health()), ...(channels?.figures() ?? [])],
+    figures: () => [...settlementFigures(settlement.health()), ...(channels?.figures() ?? [])],
     runwayHours: () => {
       const { facilitator, runwayHours } = settlement.health();
       return facilitator ? undefined : runwayHours;
     },
-    health: () => healthOf(settlement),
+    health: () => settlementReadiness(settlement),
     stop: async (deadlineMs) => {
       await price.stop();
       await channels?.stop();
@@ -258,72 +258,7 @@ function openInquiry(
   });
 }
 
-/** What the operator watches of the settlement. */
-function measure(settlement: Mover['settlement'], metrics: Pick<Metrics, 'gauge'>): void {
-  const gauge = (name: string, help: string, read: (health: SettlementHealth) => number) =>
-    metrics.gauge(`search402_settlement_${name}`, help, () => read(settlement.health()));
-  const sum = (of: (lane: SettlementHealth['lanes'][number]) => number) => {
-    return ({ lanes }: SettlementHealth) => lanes.reduce((total, lane) => total + of(lane), 0);
-  };
-  gauge('queued', 'Payments that wait for a transaction', ({ queued }) => queued);
-  gauge(
-    'in_flight',
-    'Transactions that no block holds yet',
-    sum(({ inFlight }) => inFlight),
-  );
-  gauge(
-    'at_fee_cap',
-    'Transactions that cannot offer more',
-    sum(({ atFeeCap }) => atFeeCap),
-  );
-  gauge(
-    'halted',
-    'Relayers that take no new work',
-    sum(({ halted }) => (halted ? 1 : 0)),
-  );
-  gauge(
-    'runway_hours',
-    'Hours until the gas money of all relayers runs short, at the rate of the last hour',
-    ({ runwayHours }) => runwayHours,
-  );
-  gauge(
-    'balance_eth',
-    'Gas money of all relayers',
-    sum((lane) => Number(lane.balanceWei) / 1e18),
-  );
-}
-
-const ether = (wei: bigint): string => (Number(wei) / 1e18).toFixed(5);
-
-/** A line for each relayer, or for the facilitator. */
-function figuresOf({ lanes, facilitator }: SettlementHealth): ReturnType<Payments['figures']> {
-  if (facilitator) {
-    const { name, answers } = facilitator;
-    return [{ name: `Facilitator ${name}`, value: answers ? 'answers' : 'does not answer' }];
-  }
-  return lanes.map(({ relayer, balanceWei, inFlight, halted }) => ({
-    name: `Relayer ${relayer.slice(0, 10)}…`,
-    value: `${ether(balanceWei)} ETH, ${halted ?? `${inFlight} in flight`}`,
-  }));
-}
-
 /** The block that a verification saw; the settlement need not ask for it again. */
 function blockOf({ blockNumber, timestamp, baseFeePerGas, funds }: ChainFacts): BlockFacts {
   return { number: blockNumber, timestamp, baseFee: baseFeePerGas, ...(funds && { funds }) };
-}
-
-function healthOf(settlement: Mover['settlement']): PartHealth {
-  const { ready, lanes, facilitator, ...gas } = settlement.health();
-  if (facilitator) {
-    return ready ? { ready } : { ready, detail: 'the facilitator does not answer' };
-  }
-  const relayers = lanes.map(
-    ({ relayer, halted, balanceWei }) =>
-      `${relayer}: ${halted ?? 'open'}, ${ether(balanceWei)} ETH`,
-  );
-  const { isShortOfGasMoney, runwayHours } = gas;
-  const runway =
-    runwayHours === Infinity ? [] : [`gas money lasts ${Number(runwayHours.toPrecision(2))} hours`];
-  const shortage = isShortOfGasMoney ? ['out of gas money'] : [];
-  return { ready, detail: [...shortage, ...relayers, ...runway].join('; ') };
 }

@@ -161,12 +161,12 @@ export async function lyingGateway(restarts = 3): Promise<AttackRow> {
   const world = await startSdkWorld();
   const allowed = 5;
   try {
-    world.gateway.terms = { amount: '10000' };
+    world.gateway.terms = { amount: '1000' };
     world.gateway.moves.push(...Array<'lie'>(1_000).fill('lie'));
     await inFolder(async (folder) => {
       for (let start = 0; start < restarts; start += 1) {
         const queries = Array.from({ length: allowed }, (_, i) => `query ${start} ${i}`);
-        await runPayer(folder, { baseUrl: world.gateway.url, queries, maxPerDay: '0.05' });
+        await runPayer(folder, { baseUrl: world.gateway.url, queries, maxPerDay: '0.005' });
       }
     });
     return {
@@ -174,7 +174,7 @@ export async function lyingGateway(restarts = 3): Promise<AttackRow> {
       tries: restarts,
       gotThrough: world.gateway.transfers.length - allowed,
       costToAttacker: 'a gateway that the customer trusts',
-      costToUs: '0.01 USD of the customer for each payment over the cap',
+      costToUs: '0.001 USD of the customer for each payment over the cap',
       note: `the cap of ${allowed} payments a day was taken once`,
     };
   } finally {

@@ -1,5 +1,6 @@
 import { Share } from './share.js';
-import type { AccountTurned, Booking, BookingLine, KeyMonth, Turn, Turned } from './turnover.js';
+import type { Booking, BookingLine } from './lease-rows.js';
+import type { AccountTurned, KeyMonth, Turn, Turned } from './turnover.js';
 
 /** A search that wants a credit. */
 export interface Wanted {

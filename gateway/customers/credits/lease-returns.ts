@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { AccountTables } from './schema.js';
-import { moveBalance, OWN, setUsed, usedOf } from './turnover.js';
+import { moveBalance, OWN, setUsed, usedOf } from './lease-rows.js';
 
 /** Whose leases are given back: those that have lapsed, or all but those of one gateway. */
 type Returnable = { readonly lapsedAt: RawBuilder<bigint> } | { readonly notOf: string };

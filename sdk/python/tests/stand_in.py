@@ -61,6 +61,7 @@ class StandIn:
         self.asked: list[Asked] = []
         #: What a challenge names as the service's own address.
         self.resource = "https://Search.Example:443/search"
+        self.pay_to = "0x" + "11" * 20
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -128,7 +129,7 @@ class StandIn:
                     "network": sdk.BASE_MAINNET,
                     "amount": "50",
                     "asset": sdk.BASE_USDC,
-                    "payTo": "0x" + "11" * 20,
+                    "payTo": self.pay_to,
                     "maxTimeoutSeconds": 300,
                     "extra": {"name": "USD Coin", "version": "2"},
                 }

@@ -157,15 +157,16 @@ def test_a_proxys_403_after_the_gateway_settled_is_paid_once(world: World) -> No
     assert len(world.transfers) == 1
 
 
-def test_the_daily_cap_holds_over_restarts_without_any_option(world: World) -> None:
+def test_the_daily_cap_holds_over_restarts_without_a_store_or_a_cap_a_day(world: World) -> None:
     # A gateway that takes all it can: 0.01 USD each, and says each time that it got nothing.
     world.steer(terms={"amount": "10000"}, moves=["lie"] * 200)
+    options = sdk.PaymentOptions(max_per_request="0.01")
     for attempt in range(55):
         with pytest.raises(sdk.Search402Error):
-            world.client(max_retries=0).search(f"kestrel {attempt}")
+            world.client(payment=options, max_retries=0).search(f"kestrel {attempt}")
     assert sum(transfer["amountUnits"] for transfer in world.transfers) == 1_000_000
     with pytest.raises(sdk.CapExceededError) as caught:
-        world.client().search("falcon")
+        world.client(payment=options).search("falcon")
     assert caught.value.cap == "max_per_day"
 
 

@@ -213,10 +213,10 @@ def test_a_payment_that_was_used_on_chain_counts_as_paid(world: World) -> None:
 
 
 def test_one_payment_has_a_cap(world: World) -> None:
-    world.steer(terms={"amount": "10001"})
+    world.steer(terms={"amount": "1001"})
     with pytest.raises(sdk.CapExceededError) as caught:
         world.client().search("kestrel")
-    assert (caught.value.cap, caught.value.limit_units) == ("max_per_request", 10_000)
+    assert (caught.value.cap, caught.value.limit_units) == ("max_per_request", 1_000)
     assert world.signatures() == 0
 
 

@@ -148,9 +148,10 @@ class Call:
         if payer.channels is None or self._is_channel_out or not is_wanted:
             return None
         terms = yield from payer.channels.choose(challenge)
-        return (
-            None if terms is None else (yield from self._by_channel(payer, terms, answer.headers))
-        )
+        if terms is None:
+            return None
+        yield from payer.payees.check(self._request.url, terms.common.quote.pay_to)
+        return (yield from self._by_channel(payer, terms, answer.headers))
 
     def _by_channel(
         self, payer: Payer, terms: ChannelTerms, headers: Mapping[str, str]

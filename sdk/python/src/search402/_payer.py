@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ._caps import Caps
 from ._channel_payer import ChannelPayer
 from ._effects import Ask, Flow, Lock, Sleep, Unlock, run
+from ._known_payees import KnownPayees
 from ._runtime import Runtime
 from ._signature import signature_of
 from ._sqlite import SqliteTable
@@ -74,6 +75,8 @@ class Payer:
             self.store = self._own_store = FileStore(default_store_path())
         else:
             self.store = options.store
+        #: Who may be paid where the caller has not said it.
+        self.payees = KnownPayees(options, self.store)
         #: Pays through channels, out of the same wallet, caps and store; None where the caller's
         #: store does not keep channels.
         self.channels: ChannelPayer | None = None
@@ -117,6 +120,7 @@ class Payer:
     ) -> Flow[OpenPayment]:
         requirement = choose_requirement(challenge, self._options)
         quote = requirement.quote
+        yield from self.payees.check(request.url, quote.pay_to)
         approve = self._options.approve
         if approve is not None and not (yield Ask(lambda: approve(quote))):
             raise PaymentError("the caller did not approve the payment; nothing was signed")

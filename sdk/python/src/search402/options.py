@@ -19,8 +19,8 @@ BASE_USDC = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
 class PaymentOptions:
     """How a client may pay: caps, allow-lists, the store and hooks."""
 
-    #: One payment; 0.01 USD unless told otherwise.
-    max_per_request: Money = "0.01"
+    #: One payment; 0.001 USD unless told otherwise: a search costs about 0.00005.
+    max_per_request: Money = "0.001"
     #: All payments of any 24 hours; 1 USD unless told otherwise.
     max_per_day: Money = "1"
     #: All payments in the store, since it was made; no limit unless told otherwise.
@@ -32,7 +32,8 @@ class PaymentOptions:
     networks: Sequence[str] = (BASE_MAINNET,)
     #: Token addresses.
     assets: Sequence[str] = (BASE_USDC,)
-    #: Payees; any unless told otherwise, because the caps bound what one can take.
+    #: Payees; the one at which a service was first paid unless told otherwise, or ``approve`` is
+    #: given.
     payees: Sequence[str] | None = None
     #: Where payments are remembered; a file in the user's state directory unless told otherwise
     #: (see :func:`search402.default_store_path`), so that caps and payments survive a restart.
