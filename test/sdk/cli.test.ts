@@ -94,7 +94,7 @@ describe('the command line', () => {
   });
 
   test('explains itself', async () => {
-    for (const command of ['', 'search', 'pay', 'quote', 'verify', 'doctor']) {
+    for (const command of ['', 'search', 'pay', 'quote', 'mcp', 'verify', 'doctor']) {
       const { code, out } = await cli(`${command} --help`);
       expect(code).toBe(0);
       expect(out).toMatch(/--json +output for programs/);
@@ -110,6 +110,7 @@ describe('the command line', () => {
     ['search', 'enter some keywords'],
     ['search x', 'no API key'],
     ['pay x', 'no wallet'],
+    ['mcp', 'no API key'],
     ['search --key-file /no/such/file x', 'cannot be read'],
   ])('"%s" is refused with what is wrong, and exit code 2', async (line, message) => {
     const { code, err } = await cli(line);

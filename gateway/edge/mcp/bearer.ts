@@ -10,15 +10,25 @@ export interface BearerParts {
   readonly token: (token: string, resource: string) => Promise<Caller | Refusal>;
 }
 
+/** Our own access tokens: 43 characters, as `oidc-provider` draws them. */
+const TOKEN_SHAPE = /^[\w-]{43}$/;
+/** Those of other servers: three or more parts of base64url between dots (RFC 7519, 3). */
+const JWT_SHAPE = /^[\w-]+(?:\.[\w-]*){2,}$/;
+
 /**
- * Tells an API key from an access token by its prefix, before anything of OAuth looks at it: a key
- * must never be refused as a bad token, nor a token be tried as a key.
+ * Tells an API key from an access token by its shape, before anything of OAuth looks at it: a key
+ * must never be refused as a bad token, nor a token be tried as a key. What looks like neither is
+ * called a key, because a person pasted it: part of ours, or one of another service.
  */
 export function bearerAuthenticator(parts: BearerParts): McpRouteParts['authenticate'] {
   return (authorization, { address, resource }) => {
     const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
-    if (token === undefined || token.startsWith(KEY_PREFIX))
-      return parts.key(authorization, address);
-    return parts.token(token, resource);
+    return token !== undefined && isToken(token)
+      ? parts.token(token, resource)
+      : parts.key(authorization, address);
   };
+}
+
+function isToken(text: string): boolean {
+  return !text.startsWith(KEY_PREFIX) && (TOKEN_SHAPE.test(text) || JWT_SHAPE.test(text));
 }

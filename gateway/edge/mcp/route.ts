@@ -129,7 +129,18 @@ function webRequest(request: HttpRequest, url: string, signal: AbortSignal): Req
       headers.append(name, request.rawHeaders[index + 1] ?? '');
     }
   }
+  if (acceptsAnything(headers.get('accept'))) headers.set('accept', BOTH_FORMS);
   return new Request(url, { method: request.method, headers, signal });
+}
+
+const BOTH_FORMS = 'application/json, text/event-stream';
+
+/**
+ * Whether every type will do (RFC 9110, 12.5.1): no Accept header says so, and so does a wildcard.
+ * The protocol's handler looks for both types by name.
+ */
+function acceptsAnything(accept: string | null): boolean {
+  return accept === null || /(?:^|,)\s*\*\/\*\s*(?:$|[,;])/.test(accept);
 }
 
 /** Whether a message asks for a search: its answer is long, and ends. */

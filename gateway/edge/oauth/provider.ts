@@ -8,7 +8,7 @@ import { DOCUMENT_BYTES_MAX, documentFetch } from './documents.js';
 import { errors, Provider } from './oidc-provider.js';
 import { errorPage, PAGE_POLICY } from './pages.js';
 import { recordAdapter } from './records.js';
-import { registrationId } from './registration.js';
+import { GRANT_TYPES, registrationId } from './registration.js';
 import { oauthSecrets, type OauthSecrets } from './secrets.js';
 
 export interface AuthorizationServerParts {
@@ -106,7 +106,7 @@ function configuration(parts: AuthorizationServerParts, secrets: OauthSecrets): 
       // scheme of their own, and to any port of it (RFC 8252, 7.1 and 7.3): clients register or
       // describe "http://localhost/callback" and listen on whatever port is free.
       application_type: 'native',
-      grant_types: ['authorization_code', 'refresh_token'],
+      grant_types: [...GRANT_TYPES],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
       id_token_signed_response_alg: 'ES256',

@@ -57,6 +57,27 @@ test.each(['', 'openid', 'search offline_access openid', 'offline_access', 'mcp:
   },
 );
 
+test.each([
+  [['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code']],
+  [['client_credentials', 'authorization_code', 'refresh_token', 'implicit']],
+  [['urn:ietf:params:oauth:grant-type:jwt-bearer']],
+  [[]],
+])('a client that lists the grant types %j is registered for those there are', async (listed) => {
+  const registered = await hand.register({ grant_types: listed });
+  expect(registered).toMatchObject({ grant_types: ['authorization_code', 'refresh_token'] });
+  const { tokens } = await hand.tokensFor({ client_id: registered.client_id });
+  expect(tokens).toMatchObject({ refresh_token: expect.any(String) });
+});
+
+test.each([5, 'authorization_code', [5]])(
+  'grant types that are %j are refused',
+  async (grant_types) => {
+    expect(await hand.register({ grant_types })).toMatchObject({
+      error: 'invalid_client_metadata',
+    });
+  },
+);
+
 test.each(['[]', 'null', '5', '"x"', '{', '', '{"redirect_uris":5}', '{"redirect_uris":[null]}'])(
   'a registration that is %j is refused',
   async (body) => {

@@ -164,12 +164,17 @@ describe.each(ENGINES)('on %s', (name) => {
     });
   });
 
-  test('a key is told from a token by its prefix, before anything of OAuth looks at it', async () => {
+  test('a key is told from a token by its shape, before anything of OAuth looks at it', async () => {
     expect((await hand.list(GOOD_KEY.replace('Bearer ', ''))).status).toBe(200);
-    const refused = await (await hand.list('s402_live_bad')).json();
-    expect(refused).toMatchObject({ error: { message: 'Not a key.' } });
-    const token = await (await hand.list('bad')).json();
-    expect(token).toMatchObject({ error: { message: expect.stringContaining('access token') } });
+    const refusalOf = async (credential: string) =>
+      ((await (await hand.list(credential)).json()) as { error: { message: string } }).error
+        .message;
+    // Whole, without its prefix, another service's, and one with a letter too few for a token.
+    const keys = ['s402_live_bad', 'A'.repeat(33), `sk-proj-${'a'.repeat(48)}`, 'a'.repeat(42)];
+    for (const key of keys) expect(await refusalOf(key)).toBe('Not a key.');
+    for (const token of ['a'.repeat(43), 'eyJhbGciOiJub25lIn0.e30.']) {
+      expect(await refusalOf(token)).toContain('This access token is invalid');
+    }
   });
 
   describe('a connection', () => {

@@ -1,3 +1,4 @@
+import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -121,6 +122,36 @@ describe('what is not the protocol gets the protocol’s error, and no search ru
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
   });
+
+  test.each(['*/*', 'application/json, */*;q=0.1', 'text/html,*/*'])(
+    'a client that accepts %s is answered',
+    async (accept) => {
+      const body = call({ name: 'search', arguments: { query: 'fox' } });
+      const response = await post(open.url, body, { accept });
+      expect(response.status).toBe(200);
+      expect(await message(response)).toMatchObject({ id: 7, result: { isError: true } });
+    },
+  );
+
+  test('a client that says nothing of what it accepts is answered', async () => {
+    const headers = { 'content-type': HEADERS['content-type'] };
+    const status = await new Promise((resolve, reject) => {
+      const request = httpRequest(open.url, { method: 'POST', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on('error', reject).end(call({}, 'tools/list'));
+    });
+    expect(status).toBe(200);
+  });
+
+  test.each(['text/html', 'image/*', 'text/*/*'])(
+    'a client that accepts %s is 406',
+    async (accept) => {
+      const response = await post(open.url, call({}, 'tools/list'), { accept });
+      expect(response.status).toBe(406);
+    },
+  );
 
   test('a body that drips is 408', async () => {
     const { hostname, port } = new URL(open.url);

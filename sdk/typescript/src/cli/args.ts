@@ -29,6 +29,7 @@ export const HELP = {
   search402 channel …        pay many searches from one deposit: open, list, close
   search402 pack [SEARCHES]  buy a key for many searches with one payment
   search402 quote            what one paid search costs
+  search402 mcp              the search tool for MCP clients that start programs
   search402 verify FILE      whether a receipt is good, and for this result
   search402 doctor           what is wrong, and what to do about it
 
@@ -78,6 +79,12 @@ ${WALLET}
 ${COMMON}`,
   quote: `search402 quote: what one paid search costs; nothing is signed
 ${COMMON}`,
+  mcp: `search402 mcp: the search tool for MCP clients that start programs, such as Claude Desktop
+
+Carries messages between standard input and output and the service’s /mcp. Each search costs a credit
+of the key’s account. A client that can connect to an address needs no program: give it the service’s /mcp.
+${KEY}
+${COMMON}`,
   verify: `search402 verify RECEIPT [RESULT]: whether a signed receipt is good, and for this result
 
 RECEIPT is a file with the receipt, the PAYMENT-RESPONSE header or the output of "pay --json", which
@@ -116,6 +123,7 @@ const ALLOWED: Readonly<Record<Command, readonly string[]>> = {
   ],
   pack: ['wallet-file', 'store', 'max-deposit', 'max-per-day', 'max-total', 'payee'],
   quote: [],
+  mcp: ['key-file'],
   verify: ['query', 'payer', 'did', 'max-results', 'max-description-length'],
   doctor: ['key-file', 'wallet-file', 'store', 'rpc-url'],
 };

@@ -5,6 +5,7 @@ import { channel } from './channel.js';
 import { pack } from './pack.js';
 import { pay, quote, search } from './commands.js';
 import { doctor } from './doctor.js';
+import { mcp } from './mcp.js';
 import { toJson, UsageError, type Io } from './io.js';
 import { verify } from './verify.js';
 
@@ -48,6 +49,9 @@ async function dispatch(invocation: Invocation, version: string, io: Io): Promis
       return OK;
     case 'quote':
       await quote(invocation, io);
+      return OK;
+    case 'mcp':
+      await mcp(invocation, io);
       return OK;
     case 'verify':
       await verify(invocation, io);
