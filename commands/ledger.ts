@@ -1,4 +1,5 @@
 // npm run ledger: what the books say about payments, and whether the chain agrees.
+import type { Store } from '../gateway/ground/store/store.js';
 import type { AuditBooks } from '../gateway/money/ledger/audit.js';
 import { type ExitCode, runCommand } from './command.js';
 import { HELP, type LedgerOptions, ledgerOptions, OPTIONS } from './ledger/options.js';
@@ -17,14 +18,14 @@ await runCommand({
     const { openBooks } = await import('./ledger/books.js');
     const store = await openBooks();
     try {
-      return await answer(new AuditBooks(store), options);
+      return await answer(store, new AuditBooks(store), options);
     } finally {
       await store.close();
     }
   },
 });
 
-async function answer(books: AuditBooks, options: LedgerOptions): Promise<ExitCode> {
+async function answer(store: Store, books: AuditBooks, options: LedgerOptions): Promise<ExitCode> {
   const { command, filter, isJson } = options;
   const { explain, exportCsv, list } = await import('./ledger/listing.js');
   switch (command.kind) {
@@ -43,6 +44,10 @@ async function answer(books: AuditBooks, options: LedgerOptions): Promise<ExitCo
     case 'export':
       await exportCsv(books, filter);
       break;
+    case 'movements': {
+      const { exportMovements } = await import('./ledger/movement-csv.js');
+      await exportMovements(store, filter, command.own);
+    }
   }
   return 0;
 }

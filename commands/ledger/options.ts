@@ -11,6 +11,10 @@ export const HELP = `npm run ledger -- COMMAND [options]
   reconcile               the books beside the chain's transfers to the payee;
                           ends with 1 when a settled payment has no transfer
   export                  CSV to the standard output (amounts in atomic units, 6 decimals)
+  export --movements      CSV for bookkeeping, one record for each movement of money: exact, pack,
+                          top-up, deposit, voucher charge, claim, payout, refund, gas (with the
+                          L1 fee). moved_usdc is what the token moved: summed by transaction it is
+                          what the chain says. --since and --until are then the movement's time
 
   --status A,B            only payments that are: reserved, released, served, signed, broadcast,
                           settled, final, reorged, failed
@@ -18,6 +22,7 @@ export const HELP = `npm run ledger -- COMMAND [options]
   --since, --until TIME   only payments reserved in this time (ISO 8601)
   --limit N               list: at most so many lines (default 100)
   --from-block N          reconcile: from this block (default: the first settled payment's)
+  --own 0x…,0x…           export --movements: more wallets to mark as our own
   --json                  for programs
   --help
 
@@ -43,7 +48,8 @@ export type Command =
   | { readonly kind: 'list'; readonly limit: number }
   | { readonly kind: 'explain'; readonly name: string }
   | { readonly kind: 'reconcile'; readonly fromBlock?: bigint }
-  | { readonly kind: 'export' };
+  | { readonly kind: 'export' }
+  | { readonly kind: 'movements'; readonly own: readonly string[] };
 
 export interface LedgerOptions {
   readonly command: Command;
@@ -58,6 +64,8 @@ export const OPTIONS = {
   until: { type: 'string' },
   limit: { type: 'string', default: '100' },
   'from-block': { type: 'string' },
+  movements: { type: 'boolean', default: false },
+  own: { type: 'string', default: '' },
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -99,10 +107,20 @@ function commandOf(
       };
     }
     case 'export':
-      return { kind: 'export' };
+      if (!values.movements) return { kind: 'export' };
+      if (values.status !== undefined) throw new UsageError('--status is for payments');
+      return { kind: 'movements', own: walletsOf(values.own) };
     default:
       throw new UsageError(`unknown command ${command}`);
   }
+}
+
+function walletsOf(text: string): string[] {
+  const wallets = text.split(',').filter((one) => one !== '');
+  for (const wallet of wallets) {
+    if (!/^0x[0-9a-f]{40}$/i.test(wallet)) throw new UsageError(`--own: ${wallet} is no address`);
+  }
+  return wallets;
 }
 
 function statusesOf(text: string): PaymentStatus[] {

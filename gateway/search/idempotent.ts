@@ -52,7 +52,7 @@ export function createIdempotentSearch(parts: IdempotentSearchParts): KeyedSearc
     const runAndKeep: RunSearch = async (asked, runContext) => {
       const answer = await run(asked, runContext);
       if (answer.kind === 'refusal') return answer;
-      kept.isDone = (await replies.keep(attempt, answer.body)) === 'kept';
+      kept.isDone = (await replies.keep(attempt, answer)) === 'kept';
       return kept.isDone ? answer : PENDING;
     };
     try {
@@ -76,7 +76,7 @@ export function createIdempotentSearch(parts: IdempotentSearchParts): KeyedSearc
         case 'claimed':
           return runOnce(attempt, ...call);
         case 'kept':
-          return asReplay({ kind: 'results', requestId: claim.requestId, body: claim.body });
+          return asReplay({ ...claim, kind: 'results' });
         case 'reused':
           return refused(requestId, REUSED);
         case 'running':

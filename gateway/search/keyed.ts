@@ -2,7 +2,7 @@ import type { SearchRequest } from '../../search-core/contract.js';
 import { isRefusal, type Refusal } from '../ground/domain/refusal.js';
 import type { Caller } from '../customers/keys/caller.js';
 import type { RunSearch } from './answer.js';
-import type { SearchReply } from './reply.js';
+import { foundIn, type SearchReply } from './reply.js';
 
 /**
  * Credits, as one search sees them. A hold sets one credit aside; it is spent or released once,
@@ -37,11 +37,12 @@ export function createKeyedSearch<Hold extends object>(
       return { kind: 'refused', requestId, refusal: answer };
     }
     const { body, resultCount } = answer;
+    const found = foundIn(answer);
     if (resultCount === 0 && !chargesEmpty) {
       await credits.release(hold);
-      return { kind: 'results', requestId, body, resultCount, isFree: true };
+      return { kind: 'results', requestId, body, resultCount, isFree: true, ...found };
     }
     await credits.spend(hold);
-    return { kind: 'results', requestId, body, resultCount };
+    return { kind: 'results', requestId, body, resultCount, ...found };
   };
 }

@@ -1,7 +1,7 @@
 import { isRefusal, refuse, type Refusal } from '../ground/domain/refusal.js';
 import type { Payment, StoredReply } from '../money/ledger/payment.js';
 import type { SettlementOutcome } from '../money/settlement/outcome.js';
-import { refused, soldOf, type SearchReply } from './reply.js';
+import { foundIn, refused, soldOf, type SearchReply } from './reply.js';
 
 /** Seconds after which a caller is asked to send the same payment again: one Base block. */
 const RETRY_SECONDS = 2;
@@ -35,7 +35,8 @@ export function conclude(
       if (isRefusal(reply)) return refused(requestId, reply);
       const receipt = { chainId, payer, transaction: outcome.transaction, amount };
       const sold = soldOf({ binding: payment.binding, at: payment.reservedAt }, reply);
-      return { kind: 'results', requestId: reply.requestId, body: reply.body, receipt, sold };
+      const { requestId: first, body } = reply;
+      return { kind: 'results', requestId: first, body, receipt, sold, ...foundIn(reply) };
     }
     case 'failed': {
       const { reason, transaction } = outcome;

@@ -7,7 +7,7 @@ import { refuseCodePayer } from '../money/payment/code-refusals.js';
 import type { RunContext, RunSearch } from './answer.js';
 import type { Deliver, PaidSearchParts } from './paid-ports.js';
 import { BOUND, conclude, CONFLICT, FOREIGN, GONE, RELEASED } from './paid-replies.js';
-import { refused, type SearchReply } from './reply.js';
+import { foundIn, refused, type SearchReply } from './reply.js';
 import { createSharedWork } from './shared-work.js';
 import type { Place } from './turns.js';
 
@@ -113,11 +113,11 @@ export function createPaidSearch<Presented, Asked = SearchRequest>(
       const { chainId, from: payer } = payment.authorization;
       const { body, resultCount } = answer;
       const receipt = { chainId, payer, unsettled: 'no_results' } as const;
-      return { kind: 'results', requestId, body, resultCount, isFree: true, receipt };
+      const free = { requestId, body, resultCount, receipt, ...foundIn(answer) };
+      return { kind: 'results', isFree: true, ...free };
     }
-    const { body, generation } = answer;
-    const found = { ...(generation !== undefined && { generation }) };
-    const reply = { body, contentType: 'application/json', requestId, ...found };
+    const { body } = answer;
+    const reply = { body, contentType: 'application/json', requestId, ...foundIn(answer) };
     const served = await ledger.serve(payment.id, reply);
     place.leave();
     // Only a reservation that was taken from us, by a gateway that held us for dead, is refused.

@@ -19,7 +19,14 @@ export function soldOf(
   { binding, at }: Pick<Sold, 'binding' | 'at'>,
   { generation }: Pick<Sold, 'generation'>,
 ): Sold {
-  return { binding, at, ...(generation !== undefined && { generation }) };
+  return { binding, at, ...foundIn({ generation }) };
+}
+
+/** The generation of the index that a reply was found in, to be spread where it is known. */
+export function foundIn({ generation }: { readonly generation?: number | undefined }): {
+  readonly generation?: number;
+} {
+  return generation === undefined ? {} : { generation };
 }
 
 /** The outcome of one search, before HTTP or the tool protocol give it their form. */
@@ -31,6 +38,8 @@ export type SearchReply =
       readonly body: Uint8Array;
       /** Known to whoever ran the search; a reply that was kept does not say it. */
       readonly resultCount?: number;
+      /** The generation of the index that was searched, where it is known. */
+      readonly generation?: number;
       /** An earlier search's reply under the same `Idempotency-Key`; it costs no credit. */
       readonly isReplay?: true;
       /** Nothing was found, and the operator gives such searches away: nothing was charged. */

@@ -15,7 +15,7 @@ import {
   voucherReceipt,
 } from './channel-replies.js';
 import { RELEASED } from './paid-replies.js';
-import { refused, soldOf, type SearchReply } from './reply.js';
+import { foundIn, refused, soldOf, type SearchReply } from './reply.js';
 import { createSharedWork } from './shared-work.js';
 
 /** What is asked of each voucher now. Amounts in atomic units. */
@@ -77,7 +77,7 @@ export function createVoucherSearch({ books, terms }: VoucherSearchParts) {
     const receipt = voucherReceipt(charged, channel);
     const { body, resultCount } = answer;
     const sold = soldOf(charged, answer);
-    return { kind: 'results', requestId, body, resultCount, receipt, sold };
+    return { kind: 'results', requestId, body, resultCount, receipt, sold, ...foundIn(answer) };
   };
 
   const buy = async (
@@ -130,9 +130,10 @@ export function replyWithoutSearch(
       const receipt = voucherReceipt(voucher, channel);
       if (voucher.binding !== binding) return corrected(requestId, SPENT, channel, receipt);
       if (!voucher.reply) return corrected(requestId, VOUCHER_EXPIRED, channel, receipt);
-      const { body, requestId: first } = voucher.reply;
-      const sold = soldOf(voucher, voucher.reply);
-      return { kind: 'results', requestId: first, body, receipt, sold };
+      const { reply } = voucher;
+      const { body, requestId: first } = reply;
+      const sold = soldOf(voucher, reply);
+      return { kind: 'results', requestId: first, body, receipt, sold, ...foundIn(reply) };
     }
   }
 }

@@ -2,9 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createPublicClient, formatUnits, http, parseAbiItem, parseEther } from 'viem';
+import { USDC_ADDRESS } from '../../contracts-abi/addresses.js';
 import { receiptOf, signPayment } from '../support/pay.js';
 import { startTestService, type TestService } from '../support/service.js';
 
+const TRANSFER = parseAbiItem(
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+);
 const PROGRAM = fileURLToPath(new URL('../../commands/ledger.js', import.meta.url));
 
 let service: TestService;
@@ -72,7 +77,52 @@ describe('npm run ledger, beside the running gateway', () => {
     expect(rest).toEqual([]);
   });
 
+  test('exports every movement of money, and the sums are what the token moved', async () => {
+    const { out } = await ledger('export', '--movements', '--own', service.dev.payerAddress);
+    const [header = '', ...records] = out.trim().split('\n');
+    const names = header.split(',');
+    const rows = records.map((record) => {
+      const fields = record.split(',');
+      return Object.fromEntries(names.map((name, index) => [name, fields[index] ?? '']));
+    });
+    const request = expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown;
+    expect(rows).toMatchObject([
+      { kind: 'exact', amount_usdc: '0.00005', request_id: request, own_wallet: 'yes' },
+      { kind: 'gas', transaction, own_wallet: 'yes', amount_usdc: '', moved_usdc: '' },
+    ]);
+    const client = createPublicClient({ transport: http(service.dev.rpcUrl) });
+    const logs = await client.getLogs({
+      address: USDC_ADDRESS,
+      event: TRANSFER,
+      args: { to: service.dev.payTo as `0x${string}` },
+      fromBlock: 0n,
+    });
+    const bought = rows.filter(({ kind }) => kind === 'exact');
+    expect(bought.map((row) => [row.transaction, row.payer, row.moved_usdc])).toEqual(
+      logs.map(({ transactionHash, args: { from, value = 0n } }) => [
+        transactionHash,
+        from?.toLowerCase(),
+        formatUnits(value, 6),
+      ]),
+    );
+    const mined = await client.getTransactionReceipt({ hash: transaction as `0x${string}` });
+    const [gas] = rows.filter(({ kind }) => kind === 'gas');
+    expect(gas?.gas_used).toBe(String(mined.gasUsed));
+    expect(gas?.payer).toBe(mined.from.toLowerCase());
+    const wei = parseEther(gas?.gas_cost_eth ?? '');
+    expect(wei).toBeGreaterThanOrEqual(mined.gasUsed * mined.effectiveGasPrice);
+  });
+
+  test('movements are those of a time and a payer', async () => {
+    const none = await ledger('export', '--movements', '--until', '2020-01-01');
+    expect(none.out.trim().split('\n')).toHaveLength(1);
+    const mine = await ledger('export', '--movements', '--payer', service.dev.payerAddress);
+    expect(mine.out.trim().split('\n')).toHaveLength(2);
+  });
+
   test.each([
+    [['export', '--movements', '--own', '0x12'], '--own: 0x12 is no address'],
+    [['export', '--movements', '--status', 'final'], '--status is for payments'],
     [['nonsense'], 'unknown command nonsense'],
     [['list', '--status', 'lost'], 'there is no status lost'],
     [['list', '--since', 'yesterday'], 'is not an ISO 8601 time'],

@@ -102,7 +102,10 @@ describe('the payer of an authorization', () => {
     expect(reply.status).toBe(200);
     expect(await reply.text()).toBe(await paid.text());
     expect(receiptOf(reply)).toEqual(receiptOf(paid));
-    expect(reply.headers.get('x-request-id')).toBe(paid.headers.get('x-request-id'));
+    for (const name of ['x-request-id', 'index-generation', 'unencoded-digest']) {
+      expect(reply.headers.get(name)).toBe(paid.headers.get(name));
+      expect(reply.headers.get(name)).not.toBeNull();
+    }
   });
 
   test('is told that nothing is known, what the chain says, and that there is no reply', async () => {

@@ -20,13 +20,20 @@ export type Claim =
   | { readonly kind: 'running' }
   /** The key was used for another request. */
   | { readonly kind: 'reused' }
-  | { readonly kind: 'kept'; readonly requestId: string; readonly body: Uint8Array };
+  | ({ readonly kind: 'kept'; readonly requestId: string } & KeptReply);
+
+/** A reply as it is kept. */
+export interface KeptReply {
+  readonly body: Uint8Array;
+  /** The generation of the index that was searched, where it is known. */
+  readonly generation?: number;
+}
 
 /** The replies to searches that came with an `Idempotency-Key`, by account and key. */
 export interface IdempotentReplies {
   claim(attempt: IdempotentTry): Promise<Claim>;
   /** Stores the reply; `lost` when the claim had lapsed and another try took it over. */
-  keep(attempt: IdempotentTry, body: Uint8Array): Promise<'kept' | 'lost'>;
+  keep(attempt: IdempotentTry, reply: KeptReply): Promise<'kept' | 'lost'>;
   /** Gives the key back: the search failed, or was not answered. */
   release(attempt: IdempotentTry): Promise<void>;
   /** Drops what is a day old, and the oldest of what is too much. Returns how many went. */
@@ -73,10 +80,15 @@ export function openIdempotentReplies(
 
   return {
     claim: (attempt) => store.write((tx: Db) => claim(tx, attempt, clock.now(), limits)),
-    keep: async (attempt, body) => {
+    keep: async (attempt, { body, generation }) => {
       const kept = await store.write((tx: Db) =>
         mine(tx, attempt)
-          .set({ reply_body: body, reply_bytes: body.length, created_at: clock.now() })
+          .set({
+            reply_body: body,
+            reply_bytes: body.length,
+            reply_generation: generation ?? null,
+            created_at: clock.now(),
+          })
           .returning('request_id')
           .execute(),
       );
@@ -133,7 +145,7 @@ async function claim(
   if (isOver) {
     const taken = await tx
       .updateTable('idempotent_replies')
-      .set({ ...fresh, reply_body: null, reply_bytes: 0 })
+      .set({ ...fresh, reply_body: null, reply_bytes: 0, reply_generation: null })
       .where('account_id', '=', accountId)
       .where('idempotency_key', '=', key)
       .where('request_id', '=', row.request_id)
@@ -143,7 +155,8 @@ async function claim(
   }
   if (row.binding !== binding) return { kind: 'reused' };
   if (!row.reply_body) return { kind: 'running' };
-  return { kind: 'kept', requestId: row.request_id, body: row.reply_body };
+  const found = row.reply_generation !== null && { generation: Number(row.reply_generation) };
+  return { kind: 'kept', requestId: row.request_id, body: row.reply_body, ...found };
 }
 
 interface Name {

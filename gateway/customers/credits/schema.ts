@@ -85,6 +85,8 @@ interface IdempotentReplyRow {
   created_at: Int;
   reply_body: Uint8Array | null | undefined;
   reply_bytes: Int;
+  /** The generation of the index that was searched; null where it is not known. */
+  reply_generation: Fact;
 }
 
 /**
@@ -230,5 +232,10 @@ export const ACCOUNT_MIGRATIONS: readonly Migration[] = [
       // What others need of one gateway is looked for four times a second.
       `create index credit_leases_recalled on credit_leases (gateway) where is_recalled = 1`,
     ],
+  },
+  {
+    name: 'accounts-022-reply-generations',
+    // A reply that is sent again says in which generation of the index it was found.
+    statements: ({ int }) => [`alter table idempotent_replies add column reply_generation ${int}`],
   },
 ];

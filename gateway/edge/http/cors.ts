@@ -7,6 +7,8 @@ const EXPOSED = [
   'PAYMENT-RESPONSE',
   'X-PAYMENT-RESPONSE',
   'X-Request-Id',
+  'Index-Generation',
+  'Unencoded-Digest',
   'Retry-After',
   'RateLimit',
   'RateLimit-Policy',

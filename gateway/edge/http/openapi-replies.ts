@@ -31,6 +31,18 @@ export const HEADERS = {
     'The quota (`q`) in a window of `w` seconds, of the key or the address ' +
       '(draft-ietf-httpapi-ratelimit-headers).',
   ),
+  'Index-Generation': {
+    description:
+      'The generation of the index that was searched, where it is known. While it stands, the same ' +
+      'question gives the same `results`, byte for byte.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Unencoded-Digest': text(
+    'SHA-256 of this body before any Content-Encoding, as in `sha-256=:…:` ' +
+      '(draft-ietf-httpbis-unencoded-digest, for RFC 9530). `Repr-Digest` and `Content-Digest` ' +
+      'hash what a compression made of it, another value for each Accept-Encoding; this is the ' +
+      'hash of the bytes as stored, and the same whenever this reply is sent again.',
+  ),
   Allow: always(text('The methods this path allows (RFC 9110, 10.2.1).')),
   'WWW-Authenticate': always(text('The scheme to use (RFC 9110, 11.6.1).')),
 } satisfies Record<string, Json>;

@@ -13,6 +13,9 @@ const PAYMENT_INFO: Json = {
   protocols: [{ x402: {} }],
 };
 
+const ORIGIN = ['Index-Generation', 'Unencoded-Digest'] as const;
+const RATE = ['RateLimit', 'RateLimit-Policy'] as const;
+
 export function searchOperation(): Json {
   return {
     operationId: 'search',
@@ -32,7 +35,7 @@ export function searchOperation(): Json {
     responses: {
       '200': {
         description: 'The pages found.',
-        headers: headers('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'),
+        headers: headers('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE', ...ORIGIN, ...RATE),
         content: json('SearchResponse'),
       },
       ...withChallengeV1(errorReplies(SEARCH)),
@@ -79,7 +82,7 @@ export function paidReplyOperation(): Json {
     responses: {
       '200': {
         description: 'The reply.',
-        headers: headers('PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'),
+        headers: headers('PAYMENT-RESPONSE', ...ORIGIN, ...RATE),
         content: {
           'application/json': {
             schema: {

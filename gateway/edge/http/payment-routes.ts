@@ -8,6 +8,7 @@ import type { PaymentInquiry } from '../../search/payment-status.js';
 import type { Delivered } from '../../search/proofs.js';
 import { createCors } from './cors.js';
 import { sendJson, sendRefusal } from './error-reply.js';
+import { nameOrigin } from './origin-headers.js';
 import { requestIdOf } from './request-id.js';
 
 export interface PaymentRouteParts {
@@ -36,6 +37,7 @@ export function paymentRoutes(parts: PaymentRouteParts): Router {
     response.setHeader('X-Request-Id', found.reply.requestId);
     const delivered = { sold: found.sold, body: found.reply.body };
     response.setHeader('PAYMENT-RESPONSE', parts.receiptHeader(found.receipt, 2, delivered));
+    nameOrigin(response, found.reply);
     response.setHeader('Cache-Control', 'private, no-store');
     sendJson(response, 200, found.reply.body);
     return undefined;

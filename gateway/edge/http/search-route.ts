@@ -10,6 +10,7 @@ import type { Receipt } from '../../money/x402/receipt.js';
 import { hangUpUnfinished, readJsonBody, type BodyLimits } from './body.js';
 import { readCredentials, readIdempotencyKey } from './credentials.js';
 import { sendJson, sendRefusal } from './error-reply.js';
+import { nameOrigin } from './origin-headers.js';
 import { markPaid } from './paid.js';
 import { requestIdOf } from './request-id.js';
 
@@ -96,6 +97,7 @@ function send(response: Response, reply: SearchReply, wire: PaymentWire, version
     response.setHeader(name, wire.receiptHeader(reply.receipt, version, deliveredBy(reply)));
   }
   if (reply.kind === 'results') {
+    nameOrigin(response, reply);
     response.setHeader('Cache-Control', 'private, no-store');
     sendJson(response, 200, reply.body);
     return;

@@ -104,7 +104,7 @@ export function csvRecord(payment: Payment): string {
 }
 
 /** Quotes where RFC 4180 asks for it, and defuses what a spreadsheet would run as a formula. */
-function csvField(text: string): string {
+export function csvField(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
