@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createPublicClient, formatUnits, http, parseAbiItem, parseEther } from 'viem';
 import { USDC_ADDRESS } from '../../contracts-abi/addresses.js';
+import { postPacks, signForPack } from '../support/packs.js';
 import { receiptOf, signPayment } from '../support/pay.js';
 import { startTestService, type TestService } from '../support/service.js';
 
@@ -15,7 +16,7 @@ const PROGRAM = fileURLToPath(new URL('../../commands/ledger.js', import.meta.ur
 let service: TestService;
 let transaction: string;
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ env: { PACKS: '1000,10=0.002' } });
   const body = { query: 'lighthouse' };
   const payment = { 'payment-signature': await signPayment(service, body) };
   const response = await service.search(body, payment);
@@ -113,11 +114,22 @@ describe('npm run ledger, beside the running gateway', () => {
     expect(wei).toBeGreaterThanOrEqual(mined.gasUsed * mined.effectiveGasPrice);
   });
 
+  test('a pack is told from a search', async () => {
+    const body = { searches: 10 };
+    const payment = { 'payment-signature': await signForPack(service, body) };
+    expect((await postPacks(service, payment, body)).status).toBe(200);
+    const { out } = await ledger('export', '--movements');
+    const packs = out.split('\n').filter((record) => record.split(',')[2] === 'pack');
+    expect(packs).toHaveLength(1);
+    expect(packs[0]).toContain(service.dev.payerAddress.toLowerCase());
+  });
+
   test('movements are those of a time and a payer', async () => {
     const none = await ledger('export', '--movements', '--until', '2020-01-01');
     expect(none.out.trim().split('\n')).toHaveLength(1);
     const mine = await ledger('export', '--movements', '--payer', service.dev.payerAddress);
-    expect(mine.out.trim().split('\n')).toHaveLength(2);
+    expect(mine.out).not.toContain(',gas,');
+    expect(mine.out).toContain(transaction);
   });
 
   test.each([
