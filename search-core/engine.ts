@@ -69,6 +69,10 @@ export interface EngineStats {
   readonly pages: number;
   /** Changes with every commit; 0 before the first. */
   readonly generation: number;
+  /** Bytes of the files of the last commit, where the index is in files. */
+  readonly bytes?: number;
+  /** When it was made, in milliseconds since 1970. */
+  readonly committedAt?: number;
   /**
    * Why the engine cannot take up what was committed last, or cannot search at all, in a sentence;
    * absent while all is well.

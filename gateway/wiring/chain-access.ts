@@ -60,7 +60,7 @@ export async function openChain(
   const asset = address(USDC_ADDRESS);
   const token = { chainId: BASE_CHAIN_ID, asset, domain: USDC_DOMAIN };
   const source = await findChain(config, ports.log);
-  const client = createChainClient({
+  const asking = createChainClient({
     urls: source.rpcUrls,
     chainId: BASE_CHAIN_ID,
     clock: ports.clock,
@@ -68,6 +68,7 @@ export async function openChain(
     log: ports.log,
     onCall: (method) => ports.metrics.rpcCall(method),
   });
+  const client = timedClient(asking, ports.metrics);
   ports.metrics.gauge(
     'search402_rpc_endpoints_ready',
     'JSON-RPC endpoints in use; the others are probed again after a while',
@@ -99,6 +100,17 @@ export async function openChain(
   const { rpcUrls: _, ...found } = source;
   const health = () => watched.health();
   return { ...token, ...found, client, ...(heads && { heads }), health, stop };
+}
+
+/** Calls, failovers included, with the time that they take. */
+function timedClient(client: ChainClient, metrics: Pick<Metrics, 'timed'>): ChainClient {
+  return {
+    ...client,
+    request: metrics.timed('rpc', (...call) => client.request(...call)),
+    ethCall: metrics.timed('rpc', (...call) => client.ethCall(...call)),
+    ethRun: metrics.timed('rpc', (...call) => client.ethRun(...call)),
+    ethCode: metrics.timed('rpc', (...call) => client.ethCode(...call)),
+  };
 }
 
 /** Subscribes to new blocks where the settings name an endpoint that pushes them. */

@@ -1,14 +1,16 @@
 import { hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { createMetrics } from '../ground/observe/metrics.js';
+import { createMetrics, type Metrics } from '../ground/observe/metrics.js';
 import { closedDataFolder, openToOthers, readSealingKeys } from '../ground/private-files.js';
+import type { IndexFacts } from '../ground/processes/look-at-search-core.js';
 import { openSearchCore } from '../ground/processes/open-search-core.js';
 import { startWatch } from '../ground/processes/watch.js';
 import type { NodeState } from '../ground/processes/search-nodes.js';
 import { openDataFolder } from '../ground/store/data-folder.js';
 import { openStore } from '../ground/store/open.js';
 import { sealingWith } from '../ground/store/sealing.js';
+import type { Store } from '../ground/store/store.js';
 import { systemClock as clock, systemRandom as random } from '../ground/system.js';
 import { ownVersion } from '../ground/version.js';
 import { keptOpen, keptSealed, type Keeping } from '../search/keeping.js';
@@ -40,7 +42,7 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
   const sealingKeys = await readSealingKeys(dataDir, config.SEALING_KEY_FILE);
   warnings.push(...sealingKeys.warnings);
   for (const warning of warnings) log.warn({}, warning);
-  const metrics = createMetrics();
+  const metrics = createMetrics(clock);
   const opening = [
     stops.keep('chain', openChain(config, { clock, random, log, metrics })),
     stops.keep(
@@ -66,7 +68,7 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     });
     stops.add('watch', () => watch.stop());
   }
-  const store = await openStore(
+  const opened = await openStore(
     {
       location: config.DATABASE_URL ?? join(dataDir, 'search402.db'),
       exclusive: true,
@@ -83,7 +85,8 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     },
     { clock, random, onFailed: onFatal },
   );
-  stops.add('database', () => store.close());
+  stops.add('database', () => opened.close());
+  const store = timedStore(opened, metrics);
   const count = (name: string, help: string, read: () => number) =>
     metrics.gauge(`search402_store_${name}_total`, help, read);
   count('writes', 'Durable writes since the start', () => store.health().writes);
@@ -102,6 +105,17 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     ({ index }) => index.generation ?? 0,
   );
   ofNodes('pages', 'Pages that this search-core has', ({ index }) => index.pages ?? 0);
+  const ofIndexes = (figure: string, help: string, of: (facts: IndexFacts) => number | undefined) =>
+    metrics.gauges(`search402_search_node_index_${figure}`, help, 'node', () =>
+      core.nodes.flatMap((node) => {
+        const value = of(node.state().index);
+        return value === undefined ? [] : [[node.name, value] as const];
+      }),
+    );
+  ofIndexes('bytes', 'Bytes of its files, where it is in files', ({ bytes }) => bytes);
+  ofIndexes('age_seconds', 'Seconds since its last commit', ({ committedAt }) =>
+    committedAt === undefined ? undefined : (clock.now() - committedAt) / 1000,
+  );
   isReady('rpc', '1 while the chain answers', () => chain.health().ready);
   metrics.gauges('search402_build_info', 'The version that runs; always 1', 'version', () => [
     [ownVersion(), 1],
@@ -117,6 +131,15 @@ export async function openGround(config: Config, { log, stops, onFatal }: Surrou
     sealing,
     keeping: keepingOf(config, keys[keys.length - 1] ?? keys[0]),
     warnings,
+  };
+}
+
+/** Commits and reads, with the time that they take. */
+function timedStore(store: Store, metrics: Metrics): Store {
+  return {
+    ...store,
+    write: (work) => metrics.timed('database', () => store.write(work))(),
+    read: (work) => metrics.timed('database', () => store.read(work))(),
   };
 }
 

@@ -22,7 +22,7 @@ import { createVerifier, type Sale } from '../money/payment/verifier.js';
 import type { SearchRequest } from '../../search-core/contract.js';
 import { openChannels, type Channels } from './channels.js';
 import { createPaidSearch } from '../search/paid.js';
-import type { Verifier } from '../search/paid-ports.js';
+import type { PaymentSettlement, Verifier } from '../search/paid-ports.js';
 import { createProofs, type Proofs } from '../search/proofs.js';
 import { createPaymentInquiry, type PaymentInquiry } from '../search/payment-status.js';
 import type { SearchParts } from '../search/pipeline.js';
@@ -89,7 +89,7 @@ export async function openPayments(
     random: Random;
     sealing: Sealing;
     log: Log;
-    metrics: Pick<Metrics, 'gauge' | 'gauges'>;
+    metrics: Pick<Metrics, 'gauge' | 'gauges' | 'timed'>;
   },
 ): Promise<Payments> {
   const { store, chain, clock, random, log } = parts;
@@ -157,7 +157,13 @@ export async function openPayments(
     if (isRefusal(codePayer)) return codePayer;
     return { ...(codePayer && { codePayer }) };
   };
-  const paid = { ledger, settlement, turns, settlementWaitMs: config.SETTLEMENT_WAIT_MS };
+  const settled: PaymentSettlement = {
+    admits: (authorization, promised) => settlement.admits(authorization, promised),
+    sheds: (promised, seconds) => settlement.sheds(promised, seconds),
+    settle: parts.metrics.timed('settlement', (id, wait) => settlement.settle(id, wait)),
+    outcome: (id, wait) => settlement.outcome(id, wait),
+  };
+  const paid = { ledger, settlement: settled, turns, settlementWaitMs: config.SETTLEMENT_WAIT_MS };
   /** The whole path of a payment, for whatever is sold; all sales share the one verifier. */
   const paidFor = <Presented, Asked>(
     read: (presented: Presented) => { payment: PresentedPayment; sale: Sale },

@@ -128,8 +128,9 @@ export function wireSearch(
     log,
   });
   stops.add('upstream', () => upstream.close());
+  const run = metrics.timed('search-core', upstream);
   const search = createSearch({
-    run: upstream,
+    run,
     keeping,
     meter: people.meter,
     authenticate: access.authenticate,
@@ -147,7 +148,7 @@ export function wireSearch(
     searchForPayment: payments.searchForPayment,
   });
   const freeSearch = createFreeSearch({
-    run: upstream,
+    run,
     budget: freeSearches(clock, config.FREE_SEARCHES_PER_DAY),
     random,
     observe: (outcome, seconds) => metrics.search('free', outcome, seconds),

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { SearchRequest } from '../contract.js';
 import { openDirectory } from '../disk/filesystem.js';
-import { COMMIT_FILE } from '../index/commit.js';
+import { COMMIT_FILE, filesOf } from '../index/commit.js';
 import { Snapshot } from '../index/snapshot.js';
 import type { WriterThreadAsk } from '../threads/messages.js';
 import { SearchPool } from '../threads/search-pool.js';
@@ -43,6 +43,8 @@ export class ThreadedEngine implements Engine {
   private snapshot: Snapshot | undefined;
   private writer: Thread<WriterThreadAsk> | undefined;
   private seen = '';
+  /** Of the commit that serves. */
+  private onDisk: Pick<EngineStats, 'bytes' | 'committedAt'> = {};
   private problem: string | undefined;
   private triedMs = 0;
   private reloading: Promise<void> = Promise.resolve();
@@ -83,6 +85,7 @@ export class ThreadedEngine implements Engine {
     return Promise.resolve({
       pages: this.snapshot?.pages ?? 0,
       generation: this.snapshot?.commit.generation ?? 0,
+      ...this.onDisk,
       ...(this.problem !== undefined && { problem: this.problem }),
     });
   }
@@ -128,6 +131,7 @@ export class ThreadedEngine implements Engine {
     const previous = this.snapshot;
     const next = this.openLast(previous);
     this.snapshot = next;
+    this.onDisk = this.lookAtFiles(next);
     await this.pool.use(next.handle);
     previous?.close(next);
     this.problem = undefined;
@@ -143,6 +147,19 @@ export class ThreadedEngine implements Engine {
         if (this.stamp() === this.seen || attempt === RELOAD_ATTEMPTS) throw error;
       }
     }
+  }
+
+  /** Files that a later commit has removed meanwhile count nothing. */
+  private lookAtFiles({ commit }: Snapshot): Pick<EngineStats, 'bytes' | 'committedAt'> {
+    const stat = (name: string) =>
+      statSync(join(this.options.indexDir, name), { throwIfNoEntry: false });
+    const committed = stat(COMMIT_FILE);
+    if (!committed) return {};
+    const bytes = filesOf(commit).reduce((sum, name) => sum + (stat(name)?.size ?? 0), 0);
+    return {
+      bytes: bytes + committed.size,
+      committedAt: Math.floor(committed.mtimeMs),
+    };
   }
 
   /** Changes when the commit file is replaced. */

@@ -169,7 +169,8 @@ describe('Prometheus and Grafana', () => {
     await service.stop();
     await core.stop();
     const dashboard = read('deploy/grafana/search402.json');
-    const asked = [...rules.map(({ expr }) => expr), dashboard].join('\n');
+    const manual = read('docs/operate/alerts.md');
+    const asked = [...rules.map(({ expr }) => expr), dashboard, manual].join('\n');
     const names = new Set(asked.match(/search402_\w+/g));
     expect(names.size).toBeGreaterThan(20);
     const missing = [...names].filter(
@@ -177,6 +178,10 @@ describe('Prometheus and Grafana', () => {
     );
     expect(missing).toEqual([]);
     expect(told).toMatch(/^search402_payments_open 0$/m);
+    expect(told).toMatch(/^search402_part_seconds_count\{part="database"\} [1-9]/m);
+    expect(told).toMatch(/^search402_part_seconds_count\{part="rpc"\} [1-9]/m);
+    expect(told).toMatch(/^search402_search_node_index_bytes\{node="[^"]+"\} 5000$/m);
+    expect(told).toMatch(/^search402_search_node_index_age_seconds\{node="[^"]+"\} \d/m);
     expect(told).toMatch(/^search402_payments_last_hour\{outcome="settled"\} 0$/m);
     expect(told).toMatch(/^search402_build_info\{version="[\d.]+"\} 1$/m);
   });

@@ -128,7 +128,13 @@ describe('several engines over one folder', () => {
     for (const name of filesOf(two)) copied(name, two, one);
     fs.copyFileSync(join(two, COMMIT_FILE), join(one, `${COMMIT_FILE}.new`));
     const { generation } = await (await opened(one)).stats();
-    expect(await engine.stats()).toEqual({ pages: PAGES, generation });
+    expect(await engine.stats()).toMatchObject({
+      pages: PAGES,
+      generation,
+      bytes: expect.any(Number),
+      committedAt: expect.any(Number),
+    });
+    expect((await engine.stats()).bytes).toBeGreaterThan(0);
     expect(await roundOf(engine)).toBe(1);
     await buildIndex(one, pagesOfRound(3));
     await until(async () => (await roundOf(engine)) === 3);

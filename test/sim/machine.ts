@@ -244,7 +244,7 @@ async function start(process: SimProcess, site: Site): Promise<Running> {
   const packs = openPacks({ store, keys: access.keys, sealing, lifetimeMs, ...ports });
   const payments = await openPayments(config, {
     ...{ store, chain, packs, sealing, publicUrl: PUBLIC_URL, ...ports },
-    metrics: { gauge: () => undefined, gauges: () => undefined },
+    metrics: { gauge: () => undefined, gauges: () => undefined, timed: (_, work) => work },
   });
   const search = createSearch({
     run: site.runSearch(process),

@@ -39,7 +39,9 @@ export async function startFakeSearchCore(port = 0): Promise<FakeSearchCore> {
       return;
     }
     if (request.url === '/readyz') {
-      response.writeHead(state.isReady ? 200 : 503).end('{}');
+      response
+        .writeHead(state.isReady ? 200 : 503)
+        .end('{"bytes":5000,"committedAt":1700000000000}');
       return;
     }
     seen.push(request.headers);

@@ -7,6 +7,10 @@ export interface IndexFacts {
   readonly pages?: number | undefined;
   /** Grows with every commit; nodes of one index that have the same one find the same. */
   readonly generation?: number | undefined;
+  /** Bytes of the index's files, where it is in files. */
+  readonly bytes?: number | undefined;
+  /** When that commit was made, in milliseconds since 1970. */
+  readonly committedAt?: number | undefined;
   /** How many shards and copies there are, where its index is spread over a cluster. */
   readonly details?: string | undefined;
   /** Why it serves an older commit than the last. */
@@ -16,6 +20,8 @@ export interface IndexFacts {
 const factsSchema = z.object({
   pages: z.int().min(0).optional(),
   generation: z.int().min(0).optional(),
+  bytes: z.int().min(0).optional(),
+  committedAt: z.int().min(0).optional(),
   details: z.string().max(1000).optional(),
   problem: z.string().max(1000).optional(),
 });
