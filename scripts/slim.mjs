@@ -38,6 +38,8 @@ function takeAll(folder, isWanted) {
 
 take('package.json');
 take('LICENSE');
+// The page of errors is made from it.
+take('docs/errors.md');
 takeAll('dist', (path) => !OTHERS.test(path) && !/\.tsbuildinfo$|\.built$/.test(path));
 takeAll('console', (path) => !path.endsWith('.ts'));
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));

@@ -2,9 +2,13 @@ import { readConfig, type Config } from '../../gateway/wiring/config.js';
 import { ConfigError } from '../../gateway/ground/setting-kinds.js';
 import { lookAtEndpoints } from './endpoints.js';
 import { bad, type Finding, guarded } from './finding.js';
-import { lookAtFolder, lookAtIndex, lookAtKeyFiles, lookAtPorts } from './machine.js';
+import { lookAtFiles, lookAtFolder, lookAtKeyFiles } from './files.js';
+import { lookAtMail } from './mail.js';
 import { lookAtContracts, lookAtPrice, lookAtRelayers, transferCost } from './money.js';
-import { lookAtDatabase, lookAtMail, lookAtPublicUrl } from './services.js';
+import { lookAtPorts } from './ports.js';
+import { lookAtPublicUrl } from './public-address.js';
+import { lookAtIndex } from './search-index.js';
+import { lookAtDatabase } from './services.js';
 
 /** Looks at everything that the settings name; changes nothing, and never throws. */
 export async function examine(environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
@@ -17,17 +21,26 @@ export async function examine(environment: NodeJS.ProcessEnv): Promise<readonly 
       bad('settings', problem, 'See .env.example for what each setting may be.'),
     );
   }
-  const all = await Promise.all([
+  const { DATABASE_URL, searchCoreUrls } = config;
+  const database = () => guarded('database', () => lookAtDatabase(config));
+  const index = () => guarded('index', () => lookAtIndex(config));
+  const remote = await Promise.all([
     guarded('rpc', () => lookAtChain(config)),
-    guarded('database', () => lookAtDatabase(config)),
-    guarded('index', async () => [await lookAtIndex(config)]),
-    guarded('disk', () => lookAtFolder(config)),
-    guarded('permissions', () => lookAtKeyFiles(config)),
+    ...(DATABASE_URL === undefined ? [] : [database()]),
+    ...(searchCoreUrls.length === 0 ? [] : [index()]),
     guarded('ports', () => lookAtPorts(config)),
     guarded('smtp', async () => [await lookAtMail(config)]),
     guarded('public', () => lookAtPublicUrl(config)),
   ]);
-  return all.flat();
+  // Reading files holds this process up, which would look like others that answer late.
+  const local = [
+    ...(await guarded('disk', () => lookAtFolder(config))),
+    ...(await guarded('permissions', () => lookAtFiles(config))),
+    ...(await guarded('permissions', () => lookAtKeyFiles(config))),
+    ...(DATABASE_URL === undefined ? await database() : []),
+    ...(searchCoreUrls.length === 0 ? await index() : []),
+  ];
+  return [...remote.flat(), ...local];
 }
 
 /** Nothing on a development start: its chain is made when it starts. */

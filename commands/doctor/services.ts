@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
 import { lookAtPostgres } from '../../gateway/ground/store/postgres-report.js';
 import { lookAtSqlite } from '../../gateway/ground/store/sqlite.js';
 import type { Config } from '../../gateway/wiring/config.js';
 import { bad, type Finding, good, reasonOf, warning } from './finding.js';
-
-const TIMEOUT_MS = 5_000;
 
 /** The database: it answers, a commit lasts, and there is room for this gateway's connections. */
 export async function lookAtDatabase(config: Config): Promise<readonly Finding[]> {
@@ -54,49 +51,5 @@ function lookAtBooks(location: string): Finding {
     return good('database', `SQLite at ${location} can be used.`);
   } catch (error) {
     return bad('database', `${reasonOf(error)}.`, 'Do what it says, then run this again.');
-  }
-}
-
-/** Whether mail can be handed over. */
-export async function lookAtMail({ SMTP_URL: url }: Config): Promise<Finding> {
-  if (url === undefined) {
-    const said = 'SMTP_URL is not set: no mail is sent, so nobody can sign up.';
-    return warning('smtp', said, 'Set SMTP_URL to your mail server.');
-  }
-  const transport = createTransport({
-    url,
-    connectionTimeout: TIMEOUT_MS,
-    greetingTimeout: TIMEOUT_MS,
-    socketTimeout: TIMEOUT_MS,
-  });
-  try {
-    await transport.verify();
-    return good('smtp', 'The mail server takes our mail.');
-  } catch (error) {
-    const cure = 'Check host, port, user and password in SMTP_URL.';
-    return bad('smtp', `The mail server refuses us: ${reasonOf(error)}.`, cure);
-  } finally {
-    transport.close();
-  }
-}
-
-/** Whether callers reach the service where quotes and mails send them. */
-export async function lookAtPublicUrl({ PUBLIC_URL: url }: Config): Promise<readonly Finding[]> {
-  if (url === undefined) return [];
-  try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(new URL('/livez', url), { signal });
-    if (response.ok) return [good('public', `${url} leads here, or to another gateway.`)];
-    const said = `${url} answers ${response.status} to /livez.`;
-    return [warning('public', said, 'Let the proxy in front pass everything on to PORT.')];
-  } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    return [
-      warning(
-        'public',
-        `${url} cannot be reached from here: ${reasonOf(cause)}.`,
-        'Check its name (DNS), its certificate (TLS), and the proxy in front.',
-      ),
-    ];
   }
 }

@@ -62,6 +62,7 @@ class StandIn:
         #: What a challenge names as the service's own address.
         self.resource = "https://Search.Example:443/search"
         self.pay_to = "0x" + "11" * 20
+        self.amount = "50"
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -127,7 +128,7 @@ class StandIn:
                 {
                     "scheme": "exact",
                     "network": sdk.BASE_MAINNET,
-                    "amount": "50",
+                    "amount": self.amount,
                     "asset": sdk.BASE_USDC,
                     "payTo": self.pay_to,
                     "maxTimeoutSeconds": 300,

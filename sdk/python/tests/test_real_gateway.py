@@ -78,6 +78,22 @@ def test_a_paid_search_is_one_transfer_that_the_receipt_names(real: RealWorld) -
     assert real.transfers == [outcome.payment.transaction]
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [PASS, {"kind": "drop-after"}, {"kind": "status-after", "status": 403}],
+    ids=str,
+)
+def test_a_pack_is_one_transfer_and_its_key_searches(
+    real: RealWorld, fault: dict[str, Any]
+) -> None:
+    real.steer(faults=[PASS, fault])
+    pack = real.client().buy_pack()
+    assert (pack.searches, pack.amount_usd) == (1000, "0.05")
+    assert pack.payment is not None and real.transfers == [pack.payment.transaction]
+    found = real.client(api_key=pack.key).search("lighthouse", max_results=1)
+    assert len(found.result.results) == 1
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_fault_at_the_paid_try_is_paid_once(real: RealWorld, fault: dict[str, Any]) -> None:
     real.steer(faults=[PASS, fault])

@@ -3,6 +3,7 @@
 from ._async_client import AsyncSearch402
 from ._client import Search402
 from ._money import Money, format_usd, parse_money
+from ._packs import Pack
 from ._status import GatewayStatus, PaymentState
 from ._version import __version__
 from .errors import (
@@ -84,6 +85,7 @@ __all__ = [
     "MethodNotAllowedError",
     "Money",
     "NotFoundError",
+    "Pack",
     "PayloadTooLargeError",
     "PaymentError",
     "PaymentLostError",

@@ -14,6 +14,7 @@ from ._base import BaseClient, quote_from
 from ._effects import Flow
 from ._many import check_many, merge
 from ._money import Money, parse_money
+from ._packs import Pack
 from ._runtime import current_runtime
 from ._settings import one_of
 from ._status import PaymentState
@@ -236,6 +237,37 @@ class AsyncSearch402:
 
         outcomes = await self._performer.map(one, unique, concurrency)
         return merge(unique, dict(zip(unique, outcomes, strict=True)), max_characters)
+
+    async def buy_pack(
+        self,
+        searches: int | None = None,
+        *,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        extra_headers: Mapping[str, str] | None = None,
+    ) -> Pack:
+        """Buy many searches with one payment, and get an API key for them.
+
+        Called again while its outcome is not known, it sends the same payment.
+
+        Args:
+            searches: Default: the first size that the service sells.
+            max_retries: For this call only; 0 disables retries.
+            timeout: Seconds for each try, for this call only.
+            headers: Added to this request.
+            extra_headers: The same as ``headers``, as generated SDKs spell it.
+
+        Raises:
+            APIError: when the service answers with an error, after the retries.
+            ConfigurationError: without a wallet.
+            PaymentError: when the pack costs more than ``max_deposit``, or a budget or list
+                refuses.
+
+        """
+        headers = one_of("headers", headers, "extra_headers", extra_headers)
+        limits = self._base.limits(max_retries, timeout, headers)
+        return await self._drive(self._base.buy_pack(searches, limits))
 
     async def quote(self, query: str = "price") -> Quote:
         """Return what the service asks for one search from a caller without a key.

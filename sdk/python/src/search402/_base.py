@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ._call import Call, CallLimits
 from ._channels import ChannelDesk
-from ._effects import Flow, run
+from ._effects import Answer, Flow, run
 from ._inquiry import Inquiry
+from ._packs import Pack, pack_body, read_pack
 from ._payer import PaidRequest, Payer
+from ._reply import parse_json
 from ._runtime import Runtime
 from ._settings import (
+    Settings,
     check_base_url,
     check_retries,
     check_timeout,
@@ -22,7 +25,7 @@ from ._settings import (
 )
 from ._status import PaymentState
 from .errors import ConfigurationError, PaymentRequiredError
-from .models import SearchOutcome
+from .models import SearchOutcome, SearchResponse, parse_search_response
 from .options import PaymentOptions
 from .records import PaymentRecord, Quote, Spent
 from .signers import Signer
@@ -127,7 +130,22 @@ class BaseClient:
         """Return the flow of one search."""
         body = search_body(query, max_results, max_description_length)
         request = PaidRequest(self.settings.url, body)
-        return Call(self.settings, self._payer, self.runtime, request, limits).run()
+        return self._call(self.settings, self._payer, request, limits)
+
+    def _call(
+        self, settings: Settings, payer: Payer | None, request: PaidRequest, limits: CallLimits
+    ) -> Flow[SearchOutcome]:
+        call = Call(settings, payer, self.runtime, request, limits, _read_search)
+        done = yield from call.run()
+        answer = done.answer
+        return SearchOutcome(done.data, answer.status, answer.headers, done.tries, done.payment)
+
+    def buy_pack(self, searches: int | None, limits: CallLimits) -> Flow[Pack]:
+        """Return the flow that buys many searches, or raise ConfigurationError."""
+        settings, payer = self.settings, self.payer().for_packs()
+        request = PaidRequest(settings.packs_url, pack_body(searches))
+        done = yield from Call(settings, payer, self.runtime, request, limits, read_pack).run()
+        return dataclasses.replace(done.data, payment=done.payment)
 
     def channels(self) -> ChannelDesk:
         """Return what opens, lists and closes channels, or raise ConfigurationError."""
@@ -147,7 +165,7 @@ class BaseClient:
         """Return the flow of a search without any credentials, to be refused with a quote."""
         settings = dataclasses.replace(self.settings, api_key=None)
         request = PaidRequest(settings.url, search_body(query, None, None))
-        return Call(settings, None, self.runtime, request, self.limits()).run()
+        return self._call(settings, None, request, self.limits())
 
     def bodies_in_flight(self) -> Flow[Sequence[str]]:
         """Return what the vouchers pay for whose outcome is not known."""
@@ -165,10 +183,14 @@ class BaseClient:
         for record in records:
             if record.status == "open" and record.url == self.settings.url and record.body:
                 request = PaidRequest(record.url, record.body)
-                yield Call(self.settings, self._payer, self.runtime, request, limits).run()
+                yield self._call(self.settings, self._payer, request, limits)
         for body in bodies:
             request = PaidRequest(self.settings.url, body)
-            yield Call(self.settings, self._payer, self.runtime, request, limits).run()
+            yield self._call(self.settings, self._payer, request, limits)
+
+
+def _read_search(answer: Answer) -> SearchResponse:
+    return parse_search_response(parse_json(answer.text))
 
 
 def quote_from(error: PaymentRequiredError) -> Quote:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from ._channel_search import ChannelPorts, ChannelSearch
 from ._channel_terms import ChannelTerms
@@ -13,7 +13,7 @@ from ._effects import Answer, Flow, Send, Sleep, send
 from ._inquiry import Inquiry, verdict_after
 from ._log import logger
 from ._payer import OpenPayment, PaidRequest, Payer
-from ._reply import error_of, parse_json
+from ._reply import Read, error_of
 from ._retry import is_retryable, retry_after_seconds, retry_delay_seconds
 from ._runtime import Runtime
 from ._settings import Settings
@@ -26,7 +26,9 @@ from .errors import (
     ProtocolError,
     Search402Error,
 )
-from .models import SearchOutcome, SearchResponse, parse_search_response
+from .records import PaymentView
+
+D = TypeVar("D")
 
 #: A refused payment is replaced at most once in a call: more would hand out signatures.
 _SIGNATURES_PER_CALL_MAX = 2
@@ -48,8 +50,18 @@ class CallLimits:
     deposit_units: int | None = None
 
 
-class Call:
-    """A search, with the payment's life within it.
+@dataclass(frozen=True)
+class Outcome(Generic[D]):
+    """What was asked for, with what stood around it."""
+
+    data: D
+    answer: Answer
+    tries: int
+    payment: PaymentView | None
+
+
+class Call(Generic[D]):
+    """A search, or another paid request, with the payment's life within it.
 
     An open payment for this request is sent before anything else; a challenge is signed only while
     there is none; every later try carries the same one, until an answer makes its outcome known.
@@ -62,8 +74,10 @@ class Call:
         runtime: Runtime,
         request: PaidRequest,
         limits: CallLimits,
+        read: Read[D],
     ) -> None:
         self._settings = settings
+        self._read = read
         self._payer = payer
         self._runtime = runtime
         self._request = request
@@ -81,7 +95,7 @@ class Call:
         #: The same for every try of this call, so that a lost answer costs no second credit.
         self._idempotency_key = runtime.token_bytes(16).hex()
 
-    def run(self) -> Flow[SearchOutcome]:
+    def run(self) -> Flow[Outcome[D]]:
         """Search, and pay if asked to."""
         try:
             if self._payer is not None:
@@ -96,13 +110,13 @@ class Call:
                 error.payment = self._payment.record.view()
             raise
 
-    def _step(self) -> Flow[SearchOutcome | None]:
+    def _step(self) -> Flow[Outcome[D] | None]:
         """Make one request and do what follows from its answer; None means: go on."""
-        data: SearchResponse | None = None
+        data: D | None = None
         try:
             answer = yield from self._send()
             if answer.status == 200:
-                data = parse_search_response(parse_json(answer.text))
+                data = self._read(answer)
         except APIConnectionError as error:
             # The payment may have arrived: only the same one may be sent again.
             self._uncertain = True
@@ -127,7 +141,7 @@ class Call:
             yield from self._retry_or_raise(answer, challenge)
         return None
 
-    def _by_remembered_channel(self) -> Flow[SearchOutcome | None]:
+    def _by_remembered_channel(self) -> Flow[Outcome[D] | None]:
         """Pay by the channel that is open, without a challenge."""
         limits, payer = self._limits, self._payer
         if payer is None or payer.channels is None or self._payment is not None:
@@ -142,7 +156,7 @@ class Call:
 
     def _by_new_channel(
         self, payer: Payer, challenge: Challenge, answer: Answer
-    ) -> Flow[SearchOutcome | None]:
+    ) -> Flow[Outcome[D] | None]:
         """Open a channel on request, and for whoever searches more than once."""
         is_wanted = payer.has_paid or self._limits.opens_channel
         if payer.channels is None or self._is_channel_out or not is_wanted:
@@ -155,7 +169,7 @@ class Call:
 
     def _by_channel(
         self, payer: Payer, terms: ChannelTerms, headers: Mapping[str, str]
-    ) -> Flow[SearchOutcome | None]:
+    ) -> Flow[Outcome[D] | None]:
         if payer.channels is None:
             return None
         self._is_channel_out = True
@@ -164,13 +178,14 @@ class Call:
         )
         if self._limits.may_only_resume:
             ports = dataclasses.replace(ports, vouchers_max=1)
-        search = ChannelSearch(payer.channels, self._request.url, self._request.body, ports)
+        search = ChannelSearch(
+            payer.channels, self._request.url, self._request.body, ports, self._read
+        )
         paid = yield from search.run(terms, headers)
         if paid is None:
             return None
         payer.has_paid = True
-        answer = paid.answer
-        return SearchOutcome(paid.data, answer.status, answer.headers, self._tries, paid.payment)
+        return Outcome(paid.data, paid.answer, self._tries, paid.payment)
 
     def _send(self, payment_header: str | None = None) -> Flow[Answer]:
         headers = {
@@ -204,7 +219,7 @@ class Call:
 
     def _judge(
         self, payer: Payer, payment: OpenPayment, answer: Answer, challenge: Challenge | None
-    ) -> Flow[SearchOutcome | None]:
+    ) -> Flow[Outcome[D] | None]:
         """Learn what became of the payment; raise unless there is a next try."""
         error = error_of(answer, challenge, self._runtime.now_ms())
         challenge_error = challenge.error if challenge else None
@@ -245,7 +260,7 @@ class Call:
 
     def _inquire(
         self, payer: Payer, payment: OpenPayment, answer: Answer, verdict: Verdict
-    ) -> Flow[tuple[SearchOutcome | None, Verdict]]:
+    ) -> Flow[tuple[Outcome[D] | None, Verdict]]:
         """Ask the gateway for the truth about a payment, and for its reply."""
         self._has_inquired = True
         inquiry = Inquiry(payer, self._runtime, self._limits.timeout, self._limits.headers)
@@ -257,13 +272,13 @@ class Call:
             return None, verdict
         logger.info("the gateway says of the payment: %s", state.status)
         if state.replayable:
-            reply = yield from inquiry.try_reply(payment.record, issued_at)
+            reply = yield from inquiry.try_reply(payment.record, issued_at, self._read)
             if reply is not None:
                 self._tries += 1
                 return (yield from self._finish(*reply)), verdict
         return None, verdict_after(state, payment.record.valid_before)
 
-    def _finish(self, answer: Answer, data: SearchResponse) -> Flow[SearchOutcome]:
+    def _finish(self, answer: Answer, data: D) -> Flow[Outcome[D]]:
         payment = None
         if self._payment is not None and self._payer is not None:
             receipt = read_receipt(answer.headers)
@@ -271,7 +286,7 @@ class Call:
             payment = yield from self._payer.close(
                 self._payment.record, "paid", transaction=transaction
             )
-        return SearchOutcome(data, answer.status, answer.headers, self._tries, payment)
+        return Outcome(data, answer, self._tries, payment)
 
     def _retry_or_raise(self, answer: Answer, challenge: Challenge | None) -> Flow[None]:
         now_ms = self._runtime.now_ms()

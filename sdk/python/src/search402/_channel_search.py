@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ._channel_answer import judge_voucher, read_channel_receipt
 from ._channel_payer import ChannelPayer, Voucher
 from ._channel_terms import ChannelTerms, read_terms
 from ._effects import Answer, Flow, Sleep
 from ._log import logger
-from ._reply import error_of, parse_json
+from ._reply import Read, error_of
 from ._retry import is_retryable, retry_after_seconds
 from ._runtime import Runtime
 from ._wire import Challenge, read_challenge, read_receipt
 from .errors import APIConnectionError, CapExceededError, Search402Error
-from .models import SearchResponse, parse_search_response
 from .records import PaymentView
+
+D = TypeVar("D")
 
 #: A correction is one voucher more; with this many there is no end in sight.
 _VOUCHERS_PER_CALL_MAX = 6
@@ -37,11 +39,11 @@ class ChannelPorts:
 
 
 @dataclass(frozen=True)
-class Paid:
+class Paid(Generic[D]):
     """A search that a voucher has paid for."""
 
     answer: Answer
-    data: SearchResponse
+    data: D
     payment: PaymentView
 
 
@@ -53,16 +55,19 @@ class _Again:
     terms: ChannelTerms | None = None
 
 
-class ChannelSearch:
+class ChannelSearch(Generic[D]):
     """Takes vouchers for one search until one is answered, or the channel is out."""
 
-    def __init__(self, payer: ChannelPayer, url: str, body: str, ports: ChannelPorts) -> None:
+    def __init__(
+        self, payer: ChannelPayer, url: str, body: str, ports: ChannelPorts, read: Read[D]
+    ) -> None:
         self._payer = payer
         self._url = url
         self._body = body
         self._ports = ports
+        self._read = read
 
-    def run(self, terms: ChannelTerms, headers: Mapping[str, str]) -> Flow[Paid | None]:
+    def run(self, terms: ChannelTerms, headers: Mapping[str, str]) -> Flow[Paid[D] | None]:
         """Return the answered search; None when it has to be paid for another way."""
         for round_ in range(self._ports.vouchers_max):
             try:
@@ -83,7 +88,7 @@ class ChannelSearch:
             headers = step.answer.headers
         return None
 
-    def _present(self, voucher: Voucher, round_: int) -> Flow[Paid | _Again | None]:
+    def _present(self, voucher: Voucher, round_: int) -> Flow[Paid[D] | _Again | None]:
         """Send one voucher until its outcome is known, or the call's retries are used up."""
         uncertain = voucher.shared
         while True:
@@ -96,7 +101,7 @@ class ChannelSearch:
                 yield from self._ports.wait_or_raise(error, None)
                 continue
             if answer.status == 200:
-                data = parse_search_response(parse_json(answer.text))
+                data = self._read(answer)
                 receipt = read_channel_receipt(answer.headers)
                 payment = yield from self._payer.charged(voucher, receipt)
                 return Paid(answer, data, payment)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ._effects import Answer, Flow, Send, send
 from ._log import logger
 from ._payer import Payer
-from ._reply import error_of, parse_json
+from ._reply import Read, error_of, parse_json
 from ._retry import is_retryable
 from ._runtime import Runtime
 from ._status import PaymentState, parse_payment_state, status_url
 from ._verdict import Verdict
 from .errors import APIConnectionError, APIError, ConfigurationError, Search402Error
-from .models import SearchResponse, parse_search_response
 from .records import PaymentRecord
+
+D = TypeVar("D")
 
 #: Why nothing is told: asking ``later`` may help, or this service ``never`` tells.
 Silence = Literal["later", "never"]
@@ -69,12 +70,12 @@ class Inquiry:
             return "never"
 
     def try_reply(
-        self, record: PaymentRecord, issued_at: int
-    ) -> Flow[tuple[Answer, SearchResponse] | None]:
+        self, record: PaymentRecord, issued_at: int, read: Read[D]
+    ) -> Flow[tuple[Answer, D] | None]:
         """Fetch the reply that was paid for; None when there is none to be had."""
         try:
             answer = yield from self._get(f"{status_url(record)}/reply", record, issued_at)
-            return answer, parse_search_response(parse_json(answer.text))
+            return answer, read(answer)
         except Search402Error as error:
             logger.debug("the reply cannot be fetched: %s", error)
             return None

@@ -90,6 +90,13 @@ class Payer:
         if self._own_store is not None:
             self._own_store.close()
 
+    def for_packs(self) -> Payer:
+        """Return a payer for what is paid ahead: the same wallet, store and budgets, other cap."""
+        options = dataclasses.replace(
+            self._options, store=self.store, max_per_request=self._options.max_deposit
+        )
+        return Payer(self._wallet, options, self._runtime)
+
     def open_for(self, request: PaidRequest) -> Flow[OpenPayment | None]:
         """Find the payment of this wallet for this very request whose outcome is not known."""
         payer = self._wallet.address.lower()

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from ._effects import Answer
 from ._retry import retry_after_seconds
 from ._wire import Challenge, clock_complaint, read_receipt
 from .errors import APIError, PaymentRequiredError, error_class
+
+D = TypeVar("D")
+
+#: Reads the body of a 200, or raises ProtocolError when it does not hold what was asked for.
+Read = Callable[[Answer], D]
 
 
 def parse_json(text: str) -> Any:

@@ -42,6 +42,11 @@ class Settings:
         """Where searches are sent."""
         return f"{self.base_url}/search"
 
+    @property
+    def packs_url(self) -> str:
+        """Where packs are sold."""
+        return f"{self.base_url}/packs"
+
 
 def _environment(name: str) -> str | None:
     return os.environ.get(name, "").strip() or None

@@ -143,4 +143,5 @@ def proof_header(message: dict[str, Any], signature: str) -> str:
 
 def status_url(record: PaymentRecord) -> str:
     """Return where the gateway that a payment was made for tells about it."""
-    return f"{record.url.removesuffix('/search')}/payments/{record.id}"
+    service = record.url.removesuffix("/search").removesuffix("/packs")
+    return f"{service}/payments/{record.id}"

@@ -25,8 +25,9 @@ class PaymentOptions:
     max_per_day: Money = "1"
     #: All payments in the store, since it was made; no limit unless told otherwise.
     max_total: Money | None = None
-    #: What may lie unspent in one channel; 0.1 USD unless told otherwise, 0 for no channels.
-    #: Deposits count towards the day and the total, the searches that they pay for do not again.
+    #: What may be paid ahead, for one pack or unspent in one channel; 0.1 USD unless told
+    #: otherwise, 0 for neither. Packs and deposits count towards the day and the total, the
+    #: searches that they pay for do not again.
     max_deposit: Money = "0.1"
     #: CAIP-2 networks.
     networks: Sequence[str] = (BASE_MAINNET,)
