@@ -103,7 +103,9 @@ export function openLeases({ store, clock, gateway }: Ports): Leases {
   };
   const turnSoon = (lease: AccountLease): Promise<void> => {
     if (leases.get(lease.accountId) === lease) due.add(lease);
-    return (running ??= work());
+    // Without anything to do, `work` would end before it is known to run, and then stay so for ever.
+    if (due.size > 0) running ??= work();
+    return running ?? Promise.resolve();
   };
   const lookAgain = async (lease: AccountLease) => {
     if (looking.has(lease)) return;

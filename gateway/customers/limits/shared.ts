@@ -91,7 +91,9 @@ export function sharedLimits(
   };
   const turnSoon = (lease: RateLease): Promise<void> => {
     if (leases.get(lease.subject) === lease) due.add(lease);
-    return (running ??= work());
+    // Without anything to do, `work` would end before it is known to run, and then stay so for ever.
+    if (due.size > 0) running ??= work();
+    return running ?? Promise.resolve();
   };
 
   /** Admits by all or by none; otherwise says which of them have no slot free. */

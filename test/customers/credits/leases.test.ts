@@ -106,6 +106,33 @@ describe.each(ENGINES)('on %s', (name) => {
     expect(await balance(account)).toEqual({ available: 0, held: 0, spent: 10 });
   });
 
+  test('a look again that finds nothing left to do does not stop the turns', async () => {
+    const account = await givenAccount(store, { credits: 1 });
+    let during: (() => void) | undefined;
+    const write: Store['write'] = async (work) => {
+      const done = await store.write(work);
+      during?.();
+      return done;
+    };
+    let lookAgain = (): void => undefined;
+    const sleep = () => new Promise<void>((resolve) => (lookAgain = resolve));
+    const credits = gateway({ ...store, write }, { ...clock, sleep });
+    // The second search comes while the first one's turn is under way, so its lease is looked at again.
+    const second = new Promise<Held>((resolve) => {
+      during = () => {
+        during = undefined;
+        resolve(search(credits, account));
+      };
+    });
+    expect(isHeld(await search(credits, account))).toBe(true);
+    expect(isHeld(await second)).toBe(false);
+    await credits.settle(account);
+    lookAgain();
+    await new Promise((resolve) => setImmediate(resolve));
+    const other = await givenAccount(store, { credits: 1 });
+    expect(isHeld(await search(credits, other))).toBe(true);
+  });
+
   test('what one gateway has in store is given to another that needs the last of it', async () => {
     const account = await givenAccount(store, { credits: 150 });
     const [rich, poor] = [gateway(), gateway()];
